@@ -1,0 +1,1 @@
+"""Generated from proto/tidelog/v1 by `make proto`; never edited."""

@@ -1,0 +1,115 @@
+"""Write the pages under docs/ that are made from the code, or with --check only compare them."""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from tidelog.kafka.configs.broker import BrokerConfig
+from tidelog.kafka.configs.controller import ControllerConfig
+from tidelog.kafka.configs.group_coordinator import GroupCoordinatorConfig
+from tidelog.kafka.configs.metadata import MetadataConfig
+from tidelog.kafka.configs.setting import Setting, UpdateMode, settings_of
+from tidelog.kafka.configs.topic import TopicConfig
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+
+_CONFIG_OPENING = """\
+# Settings
+
+Every process reads its settings once, when it starts: the default, or else the value in the file of `--config FILE`, or
+else the environment's, or else the one of `--set KEY=VALUE`. The file is written as Kafka's `server.properties` is. The
+environment variable of a setting is `TIDELOG_` and its name in capitals with `_` for `.`: `log.segment.bytes` is
+`TIDELOG_LOG_SEGMENT_BYTES`.
+
+A value that is not allowed stops the process, and all such values are listed at once. A setting that only Kafka has, or
+that nobody knows, is ignored with a warning. *Dynamic* tells whether a running cluster can change the setting: for one
+broker, for all of them, or not at all.
+"""
+
+_SECTIONS: tuple[tuple[str, str, type], ...] = (
+    ("Broker", "`tidelog broker`", BrokerConfig),
+    ("Controller", "`tidelog controller`", ControllerConfig),
+    ("Group coordinator", "`tidelog group-coordinator`", GroupCoordinatorConfig),
+    ("Metadata", "`tidelog metadata`", MetadataConfig),
+)
+
+
+def config_page() -> str:
+    """The page of all settings, a table for each process and one for topics."""
+    return "\n".join([_CONFIG_OPENING, *(line for section in _SECTIONS for line in _process(*section)), *_topics()])
+
+
+def _process(title: str, command: str, config_type: type) -> Iterator[str]:
+    yield f"## {title}\n"
+    yield f"Settings of {command}.\n"
+    yield "| name | type | default | allowed | dynamic | |"
+    yield "|---|---|---|---|---|---|"
+    for each in _by_name(config_type):
+        cells = (f"`{each.name}`", each.kind.name, _default(each), each.check.allowed, _dynamic(each), each.doc)
+        yield _row(*cells)
+    yield ""
+
+
+def _topics() -> Iterator[str]:
+    yield "## Topic\n"
+    yield "Settings of a topic, which can be changed at any time; where one is not set, the broker's setting holds.\n"
+    yield "| name | type | default | allowed | broker's setting | |"
+    yield "|---|---|---|---|---|---|"
+    for each in _by_name(TopicConfig):
+        synonyms = ", ".join(f"`{name}`" for name in each.synonyms)
+        yield _row(f"`{each.name}`", each.kind.name, _default(each), each.check.allowed, synonyms, each.doc)
+
+
+def _by_name(config_type: type) -> list[Setting]:
+    return sorted(settings_of(config_type).values(), key=lambda each: each.name)
+
+
+def _row(*cells: str) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _default(each: Setting) -> str:
+    if each.is_required:
+        return "**required**"
+    text = each.text(each.default)
+    return f"`{text}`" if text else "*empty*" if text == "" else "*none*"
+
+
+def _dynamic(each: Setting) -> str:
+    return "" if each.update_mode is UpdateMode.READ_ONLY else each.update_mode.value
+
+
+# Another generated page is one more line here.
+PAGES: dict[str, Callable[[], str]] = {"config.md": config_page}
+
+
+def stale_pages(docs: Path) -> list[str]:
+    """The names of pages that are missing or not what the code says."""
+    return [name for name, page in PAGES.items() if not _is_fresh(docs / name, page())]
+
+
+def _is_fresh(file: Path, text: str) -> bool:
+    return file.exists() and file.read_text("utf-8") == text
+
+
+def write_pages(docs: Path) -> None:
+    docs.mkdir(parents=True, exist_ok=True)
+    for name, page in PAGES.items():
+        (docs / name).write_text(page(), "utf-8")
+
+
+def main(argv: list[str]) -> int:
+    parser = argparse.ArgumentParser(description="Write the pages under docs/ that are made from the code.")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a page is not up to date")
+    if not parser.parse_args(argv).check:
+        write_pages(DOCS)
+        return 0
+    stale = stale_pages(DOCS)
+    if stale:
+        print(f"{', '.join(f'docs/{name}' for name in stale)} is stale: run tools/gen_docs.py", file=sys.stderr)
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

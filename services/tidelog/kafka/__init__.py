@@ -1,0 +1,1 @@
+"""Kafka's language: error codes, ids, settings, records and wire messages, without any IO."""

@@ -1,0 +1,1 @@
+"""Settings under Kafka's names: each declared once, with its type, default, bounds and words."""

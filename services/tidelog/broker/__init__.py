@@ -1,0 +1,1 @@
+"""The broker: owns partition logs, replicates them, and serves Kafka clients."""

@@ -1,0 +1,18 @@
+"""Which address of a broker a client is told: that of the listener that its request came in on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tidelog.kafka.types import GRPC_LISTENER
+
+if TYPE_CHECKING:
+    from tidelog.kafka.cluster import ClusterView, Member
+    from tidelog.kafka.types import Endpoint
+
+
+def reachable_brokers(view: ClusterView, listener: str) -> dict[int, tuple[Member, Endpoint]]:
+    """The live brokers that have this listener, with where they have it, in the order of their ids."""
+    assert listener != GRPC_LISTENER, "Kafka clients come in on Kafka listeners"
+    found = ((member, member.endpoint(listener)) for _, member in sorted(view.brokers.items()))
+    return {member.id: (member, endpoint) for member, endpoint in found if endpoint is not None}

@@ -1,0 +1,237 @@
+"""The server side of one connection: requests in, answers out in order, and never more of either than is bounded."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol, cast
+
+from tidelog.kafka.wire.headers import REQUEST_BYTES_MIN
+from tidelog.net.answers import AnswerQueue, Slot
+from tidelog.net.frame_reader import BadFrameError, FrameReader
+from tidelog.net.outbox import Outbox, Part
+from tidelog.runtime import logs
+
+if TYPE_CHECKING:
+    from socket import socket
+
+    from tidelog.net.limits import ConnectionLimits
+
+Handler = Callable[["ServerConnection", memoryview], None]
+
+_logger = logs.get("net")
+
+
+class Owner(Protocol):
+    """The listener, as far as its connections know it."""
+
+    def admit(self, connection: ServerConnection, sock: socket) -> bool:
+        """Whether there may be one more; if so it is counted until `on_lost`."""
+        ...
+
+    def on_lost(self, connection: ServerConnection) -> None: ...
+
+
+class ServerConnection(asyncio.BufferedProtocol):
+    """What a handler sees of a connection.
+
+    A handler is called with the frame of each request, which is its own only until it returns. By then it has called
+    `reply`, or `defer`, or `close`, or nothing if the request gets no answer.
+    """
+
+    def __init__(self, listener: str, handler: Handler, limits: ConnectionLimits, owner: Owner) -> None:
+        self.listener = listener
+        self.peer_host = ""
+        self._handler = handler
+        self._limits = limits
+        self._owner = owner
+        self._loop = asyncio.get_running_loop()
+        self._last_active_s = self._loop.time()
+        self._frames = FrameReader(self._on_frame, bytes_min=REQUEST_BYTES_MIN, bytes_max=limits.request_bytes_max)
+        self._answers = AnswerQueue(self._send, self._close_when_sent, ordered=limits.answers_in_order)
+        self._transport: asyncio.Transport
+        self._outbox: Outbox | None = None
+        # Requests are being handled: their answers wait for each other and leave together.
+        self._handles = False
+        self._adjusts = False
+        self._reads = True
+        self._no_more_requests = False
+        self._closes_when_sent = False
+        self._is_lost = False
+        self._mute: asyncio.TimerHandle | None = None
+
+    # ---- for handlers
+
+    def reply(self, *parts: Part) -> None:
+        """Answer the request that is being handled."""
+        self._answers.answer(parts)
+
+    def defer(self) -> Slot:
+        """Answer the request that is being handled later; answers to later requests wait behind it."""
+        return self._answers.defer()
+
+    def close(self) -> None:
+        """Take no more requests, answer those taken so far, then close."""
+        if not self._no_more_requests:
+            self._no_more_requests = True
+            self._answers.close_after_all()
+            self._adjust()
+
+    def abort(self) -> None:
+        """Close now, whatever was still to be said."""
+        self._no_more_requests = True
+        self._transport.abort()
+
+    def mute(self, duration_ms: float) -> None:
+        """Take no requests for so long: how a client that exceeds its quota is slowed down."""
+        if self._mute is not None:
+            self._mute.cancel()
+        self._mute = self._loop.call_later(duration_ms / 1000, self._unmute)
+        self._adjust()
+
+    # ---- for the listener
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is still somebody to answer."""
+        return not self._is_lost
+
+    @property
+    def unanswered(self) -> int:
+        return len(self._answers)
+
+    @property
+    def unsent_bytes(self) -> int:
+        return self._outbox.unsent_bytes if self._outbox is not None else 0
+
+    def is_idle_since(self, moment_s: float) -> bool:
+        """Whether nothing moved since then, and not because the client waits for an answer of ours."""
+        return self._last_active_s < moment_s and (not self._answers or self.unsent_bytes > 0)
+
+    # ---- from the event loop
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        self.peer_host = (transport.get_extra_info("peername") or ("",))[0]
+        sock: socket = transport.get_extra_info("socket")
+        if not self._owner.admit(self, sock):
+            self.abort()
+            return
+        try:
+            fd = os.dup(sock.fileno())
+        except OSError as error:
+            _logger.warning("connection refused", reason=str(error), peer=self.peer_host)
+            self.abort()
+            return
+        self._outbox = Outbox(self._loop, fd, on_sent=self._on_sent, on_broken=self.abort)
+
+    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002  the hint is for those without a stage
+        return self._frames.buffer()
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self._last_active_s = self._loop.time()
+        self._handles = True
+        try:
+            self._frames.received(nbytes)
+        except Exception as error:  # noqa: BLE001  whatever one request breaks, it breaks for its connection alone
+            self._give_up(error)
+        self._handles = False
+        self._adjust()
+
+    def eof_received(self) -> bool:
+        # A client that shut its side may still read what is on its way; for what is not known yet it will not wait.
+        if self._answers:
+            return False
+        self.close()
+        return True
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002  why it went makes no difference
+        self._no_more_requests = self._is_lost = True
+        if self._mute is not None:
+            self._mute.cancel()
+        self._frames.discard()
+        if self._outbox is not None:
+            # The peer sees the end only when this last descriptor of the socket is closed too.
+            self._outbox.close()
+        self._owner.on_lost(self)
+
+    # ---- requests
+
+    def _on_frame(self, frame: memoryview) -> None:
+        self._handler(self, frame)
+        self._frames.held = self._must_hold()
+
+    def _must_hold(self) -> bool:
+        return (
+            self._no_more_requests
+            or self._mute is not None
+            or len(self._answers) >= self._limits.unanswered_max
+            or self.unsent_bytes >= self._limits.unsent_bytes_max
+        )
+
+    def _take_parked(self) -> None:
+        self._handles = True
+        try:
+            self._frames.resume()
+        except Exception as error:  # noqa: BLE001  as in buffer_updated
+            self._give_up(error)
+        self._handles = False
+
+    def _give_up(self, error: Exception) -> None:
+        if isinstance(error, BadFrameError):
+            _logger.info("connection closed", reason=str(error), peer=self.peer_host, listener=self.listener)
+        else:
+            _logger.failure("request failed", error, peer=self.peer_host, listener=self.listener)
+        self.close()
+
+    def _adjust(self) -> None:
+        """Send what can be sent, and read while there is room for more: the socket passes the pressure on."""
+        if self._handles or self._adjusts:
+            return  # whoever is at it comes here when it is done
+        self._adjusts = True
+        while True:
+            if self._outbox is not None:
+                self._outbox.flush()
+            self._frames.held = self._must_hold()
+            if self._frames.held or not self._frames.has_parked:
+                break
+            self._take_parked()
+        self._adjusts = False
+        self._set_reading(not self._frames.held)
+
+    def _set_reading(self, wanted: bool) -> None:
+        if wanted == self._reads or self._transport.is_closing():
+            return
+        self._reads = wanted
+        if wanted:
+            self._transport.resume_reading()
+        else:
+            self._transport.pause_reading()
+
+    def _unmute(self) -> None:
+        self._mute = None
+        self._adjust()
+
+    # ---- answers
+
+    def _send(self, parts: tuple[Part, ...]) -> None:
+        outbox = self._outbox
+        if outbox is None:
+            return
+        for part in parts:
+            outbox.add(part)
+        if not self._handles:
+            self._adjust()
+
+    def _on_sent(self) -> None:
+        self._last_active_s = self._loop.time()
+        if self._closes_when_sent:
+            self._close_when_sent()
+        self._adjust()
+
+    def _close_when_sent(self) -> None:
+        self._closes_when_sent = True
+        self._no_more_requests = True
+        if not self.unsent_bytes:
+            self._transport.close()

@@ -1,0 +1,1 @@
+"""What a broker does: sockets, ZooKeeper and disk around its core."""

@@ -1,0 +1,30 @@
+"""The Broker service over gRPC."""
+
+import grpc.aio
+
+from tidelog.rpc import broker_pb2_grpc, types_pb2
+from tidelog.runtime.cluster_mirror import ClusterMirror
+
+SERVICE_NAME = "tidelog.v1.Broker"
+
+Context = grpc.aio.ServicerContext[object, object]
+
+
+class BrokerService(broker_pb2_grpc.BrokerServicer):
+    def __init__(self, mirror: ClusterMirror) -> None:
+        self._mirror = mirror
+
+    async def UpdateMetadata(
+        self,
+        request: types_pb2.UpdateMetadataRequest,
+        context: Context,
+    ) -> types_pb2.UpdateMetadataResponse:
+        self._mirror.take(request)
+        return types_pb2.UpdateMetadataResponse()
+
+    async def DescribeCluster(
+        self,
+        request: types_pb2.DescribeClusterRequest,
+        context: Context,
+    ) -> types_pb2.ClusterMetadata:
+        return self._mirror.describe(request)

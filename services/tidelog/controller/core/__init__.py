@@ -1,0 +1,1 @@
+"""What the controller decides, without IO: events in, effects out."""

@@ -1,0 +1,98 @@
+"""One controller process: a candidate at all times, and the active controller while elected. Only dispatches."""
+
+from collections.abc import Mapping
+
+from tidelog.controller.core.active import ActiveController
+from tidelog.controller.core.candidate import Candidate, Standing
+from tidelog.controller.core.effects import Effect, Resign, StartActing
+from tidelog.controller.core.events import (
+    ControllerMoved,
+    ControllerSeen,
+    Elected,
+    Event,
+    MembersChanged,
+    NotElected,
+    PresenceLost,
+    Registered,
+    RegistrationLost,
+)
+from tidelog.kafka.cluster import Member, MetadataUpdate, Role
+
+
+class Controller:
+    def __init__(self, controller_id: int, *, early_fencing: bool) -> None:
+        self.cluster_id = ""
+        self._id = controller_id
+        self._early_fencing = early_fencing
+        self._candidate = Candidate(controller_id, early_fencing=early_fencing)
+        self._active: ActiveController | None = None
+        # Standbys follow the registrations too: a new active controller starts with what it knows, not with reading.
+        self._members: dict[Role, Mapping[int, Member]] = {}
+
+    @property
+    def is_active(self) -> bool:
+        return self._active is not None
+
+    @property
+    def controller_epoch(self) -> int:
+        return self._candidate.controller_epoch
+
+    @property
+    def active_id(self) -> int | None:
+        """Who is active, as far as this process knows."""
+        return self._id if self.is_active else self._candidate.active_id
+
+    @property
+    def settled(self) -> bool:
+        """Registered, and somebody is known to be active."""
+        return self._candidate.standing in (Standing.STANDBY, Standing.ACTIVE) and self.active_id is not None
+
+    def members(self, role: Role) -> Mapping[int, Member]:
+        return self._members.get(role, {})
+
+    def snapshot(self) -> MetadataUpdate | None:
+        """What an observer should know, if this process is the one to tell."""
+        return self._active.snapshot() if self._active else None
+
+    def on(self, event: Event) -> list[Effect]:
+        effects = self._dispatch(event)
+        if any(isinstance(effect, Resign) for effect in effects):
+            self._active = None
+        if any(isinstance(effect, StartActing) for effect in effects):
+            effects += self._start_acting()
+        return effects
+
+    def _dispatch(self, event: Event) -> list[Effect]:
+        match event:
+            case Registered():
+                return self._candidate.on_registered()
+            case RegistrationLost(why):
+                return self._candidate.on_registration_lost(why)
+            case ControllerSeen():
+                return self._candidate.on_controller_seen(event)
+            case Elected():
+                return self._candidate.on_elected(event)
+            case NotElected():
+                return self._candidate.on_not_elected()
+            case ControllerMoved(epoch):
+                return self._candidate.on_controller_moved(epoch)
+            case MembersChanged(role, members):
+                return self._on_members_changed(role, members)
+            case PresenceLost(role, id, epoch):
+                return self._on_presence_lost(role, id, epoch)
+
+    def _start_acting(self) -> list[Effect]:
+        self._active = ActiveController(
+            self._id, self._candidate.controller_epoch, self.cluster_id, early_fencing=self._early_fencing
+        )
+        return self._active.start(self._members)
+
+    def _on_members_changed(self, role: Role, members: Mapping[int, Member]) -> list[Effect]:
+        self._members[role] = members
+        effects = self._candidate.on_controllers_changed(members) if role is Role.CONTROLLER else []
+        return [*effects, *(self._active.on_members_changed(role, members) if self._active else [])]
+
+    def _on_presence_lost(self, role: Role, id: int, epoch: int) -> list[Effect]:
+        if self._active:
+            return self._active.on_presence_lost(role, id, epoch)
+        return self._candidate.on_presence_lost(id, epoch) if role is Role.CONTROLLER else []

@@ -1,0 +1,1 @@
+"""What the controller does: ZooKeeper, gRPC and timers around the core. Decides nothing."""

@@ -1,0 +1,1 @@
+"""The group-coordinator: consumer groups, committed offsets and transactions, in shards."""

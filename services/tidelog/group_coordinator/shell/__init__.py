@@ -1,0 +1,1 @@
+"""What a group-coordinator does: ZooKeeper and gRPC."""

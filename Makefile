@@ -7,7 +7,7 @@ PYTEST := $(BIN)/pytest
 SOURCES := services tests tools
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up down status check format proto docs requirements test unit process bench-processes clean
+.PHONY: help setup up down status check format proto docs requirements test unit process bench-log bench-processes clean
 
 help: ## List every target in a line each
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -63,6 +63,9 @@ unit: setup ## Tests without processes or sockets: seconds
 
 process: setup ## Tests with real processes and a real ZooKeeper
 	$(PYTEST) tests/process
+
+bench-log: setup ## What appends, reads, recovery and start-up of the log cost, printed as a table
+	$(BIN)/python tools/bench/bench_log.py
 
 bench-processes: setup ## Start-up time, memory and failover of the processes, printed as a table
 	$(BIN)/python tools/bench/bench_processes.py

@@ -67,8 +67,9 @@ def read_from(log: Log, offset: int, max_bytes: int = 10**9, isolation: Isolatio
             return out
         data = fetched.records.read()
         assert len(data) == fetched.records.size > 0
-        out += data
-        offset = [header for _, header in whole_batches(data)][-1].next_offset
+        at, last = list(whole_batches(data))[-1]
+        out += data[: at + last.size]
+        offset = last.next_offset
 
 
 def offsets_of(data: bytes) -> list[int]:

@@ -10,12 +10,14 @@ import typer
 from tidelog.__main__ import SERVICES, run_service
 from tidelog.cli.down import down
 from tidelog.cli.kill import kill
+from tidelog.cli.log import log
 from tidelog.cli.start import start
 from tidelog.cli.status import status
 from tidelog.cli.up import up
 from tidelog.local.faults import LocalError
 
 _LOCAL_PANEL = "A cluster on this machine"
+_FILES_PANEL = "Files of a broker"
 _SERVICES_PANEL = "One service in the foreground (for containers and supervisors)"
 _EPILOG = (
     "Exit codes: 0 done, 1 the cluster refused, 2 wrong usage, 3 the cluster cannot be reached. "
@@ -35,6 +37,7 @@ app = typer.Typer(
 )
 for verb in (up, down, status, kill, start):
     app.command(rich_help_panel=_LOCAL_PANEL)(verb)
+app.add_typer(log, rich_help_panel=_FILES_PANEL)
 
 
 def _add_service(role: str) -> None:

@@ -103,7 +103,8 @@ def test_index_entries_are_those_of_the_rule(disk: LogOnDisk) -> None:
     disk.config = LogConfig(index_interval_bytes=300)
     log = disk.open()
     times = [100, 300, 200, 250, 400, 350, 500, 450, 600]
-    expected_offsets, expected_times, since, newest = [], [], 0, (-1, -1)
+    expected_offsets, expected_times = list[tuple[int, int]](), list[tuple[int, int]]()
+    since, newest = 0, (-1, -1)
     for n, time in enumerate(times):
         data = batch(Record(None, b"x" * 50, time), Record(None, b"y", time))
         newest = max(newest, (time, 2 * n + 1), key=lambda pair: pair[0])

@@ -140,7 +140,7 @@ class Workload:
                 cleaned.append(found.view, header.last_offset, header.max_timestamp, header.last_offset, 200)
             for aborted in segment.txn_index.entries():
                 cleaned.txn_index.append(aborted)
-        cleaned.become_inactive(CONFIG.segment_index_bytes)
+        cleaned.become_inactive()
         cleaned.close_files()
         sizes = {s: size for s in SEGMENT_SUFFIXES if (size := self.files.size(cleaned.path(s))) is not None}
         for suffix in sizes:
@@ -278,7 +278,7 @@ def check_indexes(log: Log) -> None:
     if log.log_end_offset > log.log_start_offset:
         assert batches_of(read_from(log, log.log_start_offset)).keys() <= batches_of(stored(log)).keys()
     for segment in log.segments:
-        places = {position: header for position, header in segment.headers()}
+        places = dict(segment.headers())
         newest = -1
         for offset, position in segment.offset_index.entries():
             assert places[position].base_offset <= segment.base_offset + offset <= places[position].last_offset

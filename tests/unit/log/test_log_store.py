@@ -2,8 +2,8 @@
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 import pytest
@@ -17,6 +17,9 @@ from tidelog.broker.log.meta_properties import ForeignDirectoryError, MetaProper
 from tidelog.broker.log.retention import delete_records
 from tidelog.kafka.errors import KafkaCode, KafkaError
 from tidelog.kafka.types import BrokerId, PartitionIndex, TopicName, TopicPartition, topic_id_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 TOPIC_ID = UUID("12345678-1234-5678-1234-567812345678")
 
@@ -221,6 +224,7 @@ def test_an_older_checkpoint_never_overwrites_a_newer_one(broker: Broker) -> Non
 
 def test_a_directory_has_one_owner(tmp_path: Path) -> None:
     files, owner = Files(), MetaProperties(BrokerId(3), "abc-_def")
+    tmp_path /= "not/there/yet"
     claim_directory(files, str(tmp_path), owner)
     claim_directory(files, str(tmp_path), owner)
     text = (tmp_path / "meta.properties").read_text()
@@ -234,3 +238,13 @@ def test_a_directory_has_one_owner(tmp_path: Path) -> None:
         (tmp_path / "meta.properties").write_text(content)
         with pytest.raises(ForeignDirectoryError):
             claim_directory(files, str(tmp_path), owner)
+
+
+def test_many_logs_are_synced_at_once_when_they_are_closed(broker: Broker) -> None:
+    store = broker.start()
+    for n in range(140):
+        append(store.create(tp("t", n), NOW))
+    store.close(NOW)
+    again = broker.start()
+    assert len(again) == 140
+    assert all(log.recovery_point == log.log_end_offset == 1 for log in again)

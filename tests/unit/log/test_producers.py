@@ -212,10 +212,12 @@ def decode(log: Log) -> dict[int, tuple[int, int, int, int]]:
 def test_silent_producers_are_forgotten_unless_a_transaction_is_open(log: Log) -> None:
     send(log, 0, pid=1)
     send(log, 0, pid=2, txn=True)
-    log.producers.expire(NOW + 1000, 1000)
-    assert set(log.producers.entries) == {1, 2}
-    log.producers.expire(NOW + 1001, 1000)
-    assert set(log.producers.entries) == {2}
+    send(log, 0, pid=5000)
+    config = replace(SMALL, producer_id_expiration_ms=1000, permanent_producer_ids=range(5000, 5010))
+    log.producers.expire(NOW + 1000, config)
+    assert set(log.producers.entries) == {1, 2, 5000}
+    log.producers.expire(NOW + 1001, config)
+    assert set(log.producers.entries) == {2, 5000}
 
 
 def test_a_snapshot_has_kafkas_bytes(log: Log) -> None:

@@ -167,8 +167,8 @@ def test_senseless_indexes_before_the_recovery_point_are_made_again(disk: LogOnD
 def test_leftovers_are_removed(disk: LogOnDisk, log: Log) -> None:
     log.close()
     names = disk.names()
-    for name in ("00000000000000000099.index", "00000000000000000099.timeindex", "00000000000000000099.txnindex",
-                 "00000000000000000003.log.deleted", "00000000000000000003.log.cleaned", "leader-epoch-checkpoint.tmp"):  # fmt: skip
+    orphans = [f"{99:020d}{suffix}" for suffix in (".index", ".timeindex", ".txnindex")]
+    for name in (*orphans, f"{3:020d}.log.deleted", f"{3:020d}.log.cleaned", "leader-epoch-checkpoint.tmp"):
         (disk.path / name).write_bytes(b"x" * 48)
     disk.open(was_clean=True)
     assert disk.names() == names

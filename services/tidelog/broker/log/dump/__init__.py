@@ -1,0 +1,1 @@
+"""The files of a log as text, in the very lines that Kafka's DumpLogSegments prints."""

@@ -87,18 +87,21 @@ class AllocateProducerIdsRequest(_message.Message):
 
     ID_FIELD_NUMBER: _builtins.int
     EPOCH_FIELD_NUMBER: _builtins.int
+    IS_COORDINATOR_FIELD_NUMBER: _builtins.int
     id: _builtins.int
     """Who asks: the coordinator's or broker's id and registration."""
     epoch: _builtins.int
+    is_coordinator: _builtins.bool
     def __init__(
         self,
         *,
         id: _builtins.int = ...,
         epoch: _builtins.int = ...,
+        is_coordinator: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["epoch", b"epoch", "id", b"id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["epoch", b"epoch", "id", b"id", "is_coordinator", b"is_coordinator"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -316,12 +319,15 @@ class MorePartitions(_message.Message):
     NAME_FIELD_NUMBER: _builtins.int
     TOTAL_FIELD_NUMBER: _builtins.int
     ASSIGNMENTS_FIELD_NUMBER: _builtins.int
+    ASSIGNMENTS_GIVEN_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     total: _builtins.int
     """How many there are to be in all."""
+    assignments_given: _builtins.bool
+    """Whether assignments were given at all; if not, the controller places the new ones."""
     @_builtins.property
     def assignments(self) -> _containers.RepeatedCompositeFieldContainer[Global___ReplicaAssignment]:
-        """For the new ones only; empty lets the controller place them."""
+        """For the new ones only, in their order."""
 
     def __init__(
         self,
@@ -329,10 +335,11 @@ class MorePartitions(_message.Message):
         name: _builtins.str = ...,
         total: _builtins.int = ...,
         assignments: _abc.Iterable[Global___ReplicaAssignment] | None = ...,
+        assignments_given: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["assignments", b"assignments", "name", b"name", "total", b"total"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["assignments", b"assignments", "assignments_given", b"assignments_given", "name", b"name", "total", b"total"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -412,22 +419,24 @@ class ElectLeadersRequest(_message.Message):
     ELECTION_TYPE_FIELD_NUMBER: _builtins.int
     PARTITIONS_FIELD_NUMBER: _builtins.int
     TIMEOUT_MS_FIELD_NUMBER: _builtins.int
+    ALL_PARTITIONS_FIELD_NUMBER: _builtins.int
     election_type: Global___ElectLeadersRequest.ElectionType.ValueType
     timeout_ms: _builtins.int
+    all_partitions: _builtins.bool
+    """Every partition there is; those that need no election are not told of."""
     @_builtins.property
-    def partitions(self) -> _containers.RepeatedCompositeFieldContainer[_types_pb2.TopicPartition]:
-        """Empty means every partition."""
-
+    def partitions(self) -> _containers.RepeatedCompositeFieldContainer[_types_pb2.TopicPartition]: ...
     def __init__(
         self,
         *,
         election_type: Global___ElectLeadersRequest.ElectionType.ValueType = ...,
         partitions: _abc.Iterable[_types_pb2.TopicPartition] | None = ...,
         timeout_ms: _builtins.int = ...,
+        all_partitions: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["election_type", b"election_type", "partitions", b"partitions", "timeout_ms", b"timeout_ms"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["all_partitions", b"all_partitions", "election_type", b"election_type", "partitions", b"partitions", "timeout_ms", b"timeout_ms"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -513,18 +522,20 @@ class ListPartitionReassignmentsRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     PARTITIONS_FIELD_NUMBER: _builtins.int
+    ALL_PARTITIONS_FIELD_NUMBER: _builtins.int
+    all_partitions: _builtins.bool
+    """Every one under way."""
     @_builtins.property
-    def partitions(self) -> _containers.RepeatedCompositeFieldContainer[_types_pb2.TopicPartition]:
-        """Empty means all."""
-
+    def partitions(self) -> _containers.RepeatedCompositeFieldContainer[_types_pb2.TopicPartition]: ...
     def __init__(
         self,
         *,
         partitions: _abc.Iterable[_types_pb2.TopicPartition] | None = ...,
+        all_partitions: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["partitions", b"partitions"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["all_partitions", b"all_partitions", "partitions", b"partitions"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

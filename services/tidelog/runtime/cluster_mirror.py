@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING
 
 from tidelog.kafka.cluster import ClusterView
@@ -37,6 +38,14 @@ class ClusterMirror:
     def next_change(self) -> asyncio.Event:
         """Set by the next update. Take it before looking at the view, so that no update falls in between."""
         return self._changed
+
+    async def until(self, check: Callable[[ClusterView], bool], timeout_ms: float) -> bool:
+        """Whether the view comes to pass the check within the time."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(max(timeout_ms, 0) / 1000.0):
+                while not check(self.view):
+                    await self._changed.wait()
+        return check(self.view)
 
     def take(self, request: types_pb2.UpdateMetadataRequest) -> None:
         """Raises KafkaError for what a deposed controller says, or what was meant for an earlier incarnation."""

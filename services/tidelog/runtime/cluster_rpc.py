@@ -21,9 +21,9 @@ def update_to_rpc(update: MetadataUpdate, recipient_epoch: int) -> types_pb2.Upd
         controller_epoch=update.controller_epoch,
         recipient_epoch=recipient_epoch,
         cluster_id=update.cluster_id,
-        brokers=_members_to_rpc(update.brokers),
-        controllers=_members_to_rpc(update.controllers),
-        coordinators=_members_to_rpc(update.coordinators),
+        brokers=members_to_rpc(update.brokers),
+        controllers=members_to_rpc(update.controllers),
+        coordinators=members_to_rpc(update.coordinators),
         topics=[_topic_to_rpc(topic) for topic in update.topics],
         topics_complete=update.topics_complete,
         shards=[_shard_to_rpc(shard) for shard in update.shards],
@@ -35,9 +35,9 @@ def update_from_rpc(message: types_pb2.UpdateMetadataRequest) -> MetadataUpdate:
         controller_id=ControllerId(message.controller_id),
         controller_epoch=ControllerEpoch(message.controller_epoch),
         cluster_id=message.cluster_id,
-        brokers=_members_from_rpc(message.brokers),
-        controllers=_members_from_rpc(message.controllers),
-        coordinators=_members_from_rpc(message.coordinators),
+        brokers=members_from_rpc(message.brokers),
+        controllers=members_from_rpc(message.controllers),
+        coordinators=members_from_rpc(message.coordinators),
         topics=tuple(_topic_from_rpc(topic) for topic in message.topics),
         topics_complete=message.topics_complete,
         shards=tuple(ShardOwner(s.topic, s.partition, s.coordinator, s.epoch) for s in message.shards),
@@ -51,15 +51,15 @@ def view_to_rpc(view: ClusterView, *, without_topics: bool, topics: Iterable[str
         cluster_id=view.cluster_id,
         controller_id=view.active_controller_id,
         controller_epoch=view.controller_epoch,
-        brokers=_members_to_rpc(view.brokers.values()),
-        controllers=_members_to_rpc(view.controllers.values()),
-        coordinators=_members_to_rpc(view.coordinators.values()),
+        brokers=members_to_rpc(view.brokers.values()),
+        controllers=members_to_rpc(view.controllers.values()),
+        coordinators=members_to_rpc(view.coordinators.values()),
         topics=[] if without_topics else [_topic_to_rpc(t) for t in view.topics.values() if t.name in wanted],
         shards=[_shard_to_rpc(shard) for shard in view.shards.values()],
     )
 
 
-def _members_to_rpc(members: Iterable[Member]) -> list[types_pb2.Member]:
+def members_to_rpc(members: Iterable[Member]) -> list[types_pb2.Member]:
     return [
         types_pb2.Member(
             id=member.id,
@@ -71,7 +71,7 @@ def _members_to_rpc(members: Iterable[Member]) -> list[types_pb2.Member]:
     ]
 
 
-def _members_from_rpc(members: Iterable[types_pb2.Member]) -> tuple[Member, ...]:
+def members_from_rpc(members: Iterable[types_pb2.Member]) -> tuple[Member, ...]:
     return tuple(
         Member(
             member.id,
@@ -87,11 +87,11 @@ def _topic_to_rpc(topic: TopicView) -> types_pb2.TopicState:
     return types_pb2.TopicState(
         name=topic.name,
         topic_id=topic.topic_id.bytes,
-        partitions=[_partition_to_rpc(partition) for partition in topic.partitions.values()],
+        partitions=[partition_to_rpc(partition) for partition in topic.partitions.values()],
     )
 
 
-def _partition_to_rpc(partition: PartitionView) -> types_pb2.PartitionState:
+def partition_to_rpc(partition: PartitionView) -> types_pb2.PartitionState:
     return types_pb2.PartitionState(
         partition=partition.index,
         leader=partition.leader,
@@ -107,11 +107,11 @@ def _partition_to_rpc(partition: PartitionView) -> types_pb2.PartitionState:
 
 
 def _topic_from_rpc(topic: types_pb2.TopicState) -> TopicView:
-    partitions = (_partition_from_rpc(partition) for partition in topic.partitions)
+    partitions = (partition_from_rpc(partition) for partition in topic.partitions)
     return TopicView(topic.name, UUID(bytes=topic.topic_id), {partition.index: partition for partition in partitions})
 
 
-def _partition_from_rpc(state: types_pb2.PartitionState) -> PartitionView:
+def partition_from_rpc(state: types_pb2.PartitionState) -> PartitionView:
     return PartitionView(
         index=state.partition,
         leader=state.leader,

@@ -91,6 +91,19 @@ def test_steps_down_when_it_is_named_with_another_epoch() -> None:
     assert [type(effect) for effect in effects] == [Resign, Elect]
 
 
+@pytest.mark.parametrize("named", [None, OTHER, ME])
+def test_what_was_read_before_its_own_election_is_old_news(named: int | None) -> None:
+    candidate = active()
+    assert candidate.on_controller_seen(ControllerSeen(named, 4)) == []
+    assert candidate.standing is Standing.ACTIVE
+    assert candidate.active_id == ME
+
+
+def test_a_controller_node_removed_by_hand_makes_it_stand_again() -> None:
+    effects = active().on_controller_seen(ControllerSeen(None, 5))
+    assert [type(effect) for effect in effects] == [Resign, Elect]
+
+
 def test_seeing_itself_again_changes_nothing() -> None:
     assert active().on_controller_seen(ControllerSeen(ME, 5)) == []
 

@@ -66,7 +66,7 @@ class ActiveController:
         return [Fence(role, id, epoch)]
 
     def snapshot(self) -> MetadataUpdate:
-        """Everything there is to tell; the first thing a new observer hears."""
+        """All members; topics are not spoken of, so that whoever knows some keeps them."""
         return MetadataUpdate(
             controller_id=self._id,
             controller_epoch=self._epoch,
@@ -74,7 +74,6 @@ class ActiveController:
             brokers=self._sorted(Role.BROKER),
             controllers=self._sorted(Role.CONTROLLER),
             coordinators=self._sorted(Role.GROUP_COORDINATOR),
-            topics_complete=True,
         )
 
     def _sorted(self, role: Role) -> tuple[Member, ...]:

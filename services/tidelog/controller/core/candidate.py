@@ -56,6 +56,8 @@ class Candidate:
         return [*self._watch(None), *([Resign(why)] if was is Standing.ACTIVE else [])]
 
     def on_controller_seen(self, seen: ControllerSeen) -> list[Effect]:
+        if self.standing is Standing.ACTIVE and seen.epoch_zk_version < self._epoch_zk_version:
+            return []  # Read before our own election; whatever happened since is read again.
         self._seen = seen
         if self.standing is Standing.ACTIVE:
             if seen.active_id == self._id and seen.epoch_zk_version == self._epoch_zk_version:

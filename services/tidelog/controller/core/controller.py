@@ -3,9 +3,12 @@
 from collections.abc import Mapping
 
 from tidelog.controller.core.active import ActiveController
+from tidelog.controller.core.admin import not_active
 from tidelog.controller.core.candidate import Candidate, Standing
 from tidelog.controller.core.effects import Effect, Resign, StartActing
 from tidelog.controller.core.events import (
+    AdminRequest,
+    ClusterEvent,
     ControllerMoved,
     ControllerSeen,
     Elected,
@@ -16,16 +19,31 @@ from tidelog.controller.core.events import (
     Registered,
     RegistrationLost,
 )
+from tidelog.controller.core.machine import Machine, Queued
+from tidelog.controller.core.work import EpochIsOver, Randomness, Settings, Work
 from tidelog.kafka.cluster import Member, MetadataUpdate, Role
 
 
 class Controller:
-    def __init__(self, controller_id: int, *, early_fencing: bool) -> None:
+    """Follows members always; works on topics while active, if it was given the settings and randomness to do so."""
+
+    def __init__(
+        self,
+        controller_id: int,
+        *,
+        early_fencing: bool,
+        settings: Settings | None = None,
+        randomness: Randomness | None = None,
+    ) -> None:
+        assert (settings is None) == (randomness is None), "work on topics needs both"
         self.cluster_id = ""
+        self._settings = settings
+        self._randomness = randomness
         self._id = controller_id
         self._early_fencing = early_fencing
         self._candidate = Candidate(controller_id, early_fencing=early_fencing)
         self._active: ActiveController | None = None
+        self._machine: Machine | None = None
         # Standbys follow the registrations too: a new active controller starts with what it knows, not with reading.
         self._members: dict[Role, Mapping[int, Member]] = {}
 
@@ -52,12 +70,20 @@ class Controller:
 
     def snapshot(self) -> MetadataUpdate | None:
         """What an observer should know, if this process is the one to tell."""
+        if self._machine:
+            return self._machine.whole_update()
         return self._active.snapshot() if self._active else None
+
+    @property
+    def machine(self) -> Machine | None:
+        """The work on topics, while active."""
+        return self._machine
 
     def on(self, event: Event) -> list[Effect]:
         effects = self._dispatch(event)
         if any(isinstance(effect, Resign) for effect in effects):
-            self._active = None
+            effects += self._machine.abandon() if self._machine else []
+            self._active = self._machine = None
         if any(isinstance(effect, StartActing) for effect in effects):
             effects += self._start_acting()
         return effects
@@ -80,17 +106,37 @@ class Controller:
                 return self._on_members_changed(role, members)
             case PresenceLost(role, id, epoch):
                 return self._on_presence_lost(role, id, epoch)
+            case _:
+                return self._on_cluster_event(event)
 
     def _start_acting(self) -> list[Effect]:
-        self._active = ActiveController(
-            self._id, self._candidate.controller_epoch, self.cluster_id, early_fencing=self._early_fencing
-        )
-        return self._active.start(self._members)
+        epoch = self._candidate.controller_epoch
+        self._active = ActiveController(self._id, epoch, self.cluster_id, early_fencing=self._early_fencing)
+        effects = self._active.start(self._members)
+        if self._settings is None or self._randomness is None:
+            return effects
+        self._machine = Machine(Work(epoch, self._settings, self._randomness, self._active.snapshot))
+        return [*effects, *self._machine.start(self._members)]
+
+    def _on_cluster_event(self, event: ClusterEvent) -> list[Effect]:
+        if self._machine is None:
+            return [not_active(event)] if isinstance(event, AdminRequest) else []
+        return self._work(event)
+
+    def _work(self, event: Queued) -> list[Effect]:
+        assert self._machine is not None, "only the active controller works"
+        try:
+            return self._machine.on(event)
+        except EpochIsOver:
+            return self._candidate.on_controller_moved(self._candidate.controller_epoch)
 
     def _on_members_changed(self, role: Role, members: Mapping[int, Member]) -> list[Effect]:
         self._members[role] = members
         effects = self._candidate.on_controllers_changed(members) if role is Role.CONTROLLER else []
-        return [*effects, *(self._active.on_members_changed(role, members) if self._active else [])]
+        effects += self._active.on_members_changed(role, members) if self._active else []
+        if self._machine and role is not Role.CONTROLLER:
+            effects += self._work(MembersChanged(role, members))
+        return effects
 
     def _on_presence_lost(self, role: Role, id: int, epoch: int) -> list[Effect]:
         if self._active:

@@ -1,7 +1,11 @@
 """What the core wants done; the shell executes effects in the order given."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 
+from tidelog.controller.core.answers import Answer
+from tidelog.controller.core.requests import BrokerRequest
+from tidelog.controller.core.zk_requests import ZkRequest
 from tidelog.kafka.cluster import Member, MetadataUpdate, Role
 
 
@@ -71,4 +75,111 @@ class Resign:
     why: str
 
 
-Effect = Elect | Attend | Unattend | OpenSender | CloseSender | Tell | Fence | StartActing | Resign
+@dataclass(frozen=True, slots=True)
+class Zk:
+    """Execute this request and hand its answer back as `ZkAnswered` with the same tag. At most one is under way."""
+
+    tag: int
+    request: ZkRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Send this request to this incarnation of a broker, in order with updates; drop it if the sender is another's."""
+
+    broker: int
+    broker_epoch: int
+    request: BrokerRequest
+
+
+@dataclass(frozen=True, slots=True)
+class TellOne:
+    """Send this update to this incarnation of a process only, in order with everything else it is sent."""
+
+    role: Role
+    id: int
+    epoch: int
+    update: MetadataUpdate
+
+
+class WatchKind(StrEnum):
+    """What to follow of a node: its children, or its data and existence."""
+
+    CHILDREN = "children"
+    DATA = "data"
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Post `ZnodeChanged(path)` once the watch is armed and after every change, until `Unwatch` or `Resign`."""
+
+    path: str
+    kind: WatchKind
+
+
+@dataclass(frozen=True, slots=True)
+class Unwatch:
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The answer to the admin request of this number."""
+
+    request: int
+    answer: Answer
+
+
+class What(StrEnum):
+    """The kinds of happening that people read about; each is one log line and one count."""
+
+    ELECTION = "election"
+    UNCLEAN_ELECTION = "unclean election"
+    ELECTION_FAILED = "election failed"
+    ISR_SHRUNK = "isr shrunk"
+    ISR_CHANGED = "isr changed"
+    PARTITION_CREATED = "partition created"
+    BROKER_STARTED = "broker started"
+    BROKER_FAILED = "broker failed"
+    BROKER_SHUTTING_DOWN = "broker shutting down"
+    REPLICA_OFFLINE = "replica offline"
+    REASSIGNMENT_STARTED = "reassignment started"
+    REASSIGNMENT_COMPLETED = "reassignment completed"
+    REASSIGNMENT_REFUSED = "reassignment refused"
+    TOPIC_CREATED = "topic created"
+    TOPIC_DELETION_STARTED = "topic deletion started"
+    TOPIC_DELETION_INELIGIBLE = "topic deletion ineligible"
+    TOPIC_DELETED = "topic deleted"
+    SHARD_PLACED = "shard placed"
+    FAILOVER = "failover"
+    INVALID_TRANSITION = "invalid transition"
+    MALFORMED_ZNODE = "malformed znode"
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something happened to `subject`, for this reason: log it and count it."""
+
+    what: What
+    subject: str
+    why: str = ""
+
+
+Effect = (
+    Elect
+    | Attend
+    | Unattend
+    | OpenSender
+    | CloseSender
+    | Tell
+    | Fence
+    | StartActing
+    | Resign
+    | Zk
+    | Send
+    | TellOne
+    | Watch
+    | Unwatch
+    | Reply
+    | Note
+)

@@ -1,11 +1,14 @@
 """Runs the controller's core: one inbox of events, and the execution of the effects that each one brings.
 
 Events come from watches, streams and answers; the inbox hands them to the core one at a time, and effects are executed in
-order before the next event. Only what may take long and needs no order (fencing, attending) goes on beside it.
+order before the next event. What an effect brings back at once (an election's outcome, ZooKeeper's answer) goes to the core
+before anything else. Only what may take long and needs no order (fencing, attending) goes on beside it.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Mapping
+from functools import partial
 
 from tidelog.controller.core.controller import Controller
 from tidelog.controller.core.effects import (
@@ -14,11 +17,19 @@ from tidelog.controller.core.effects import (
     Effect,
     Elect,
     Fence,
+    Note,
     OpenSender,
+    Reply,
     Resign,
+    Send,
     StartActing,
     Tell,
+    TellOne,
     Unattend,
+    Unwatch,
+    Watch,
+    WatchKind,
+    Zk,
 )
 from tidelog.controller.core.events import (
     ControllerMoved,
@@ -27,16 +38,21 @@ from tidelog.controller.core.events import (
     Event,
     MembersChanged,
     NotElected,
-    PresenceLost,
+    ZkAnswered,
+    ZnodeChanged,
 )
+from tidelog.controller.core.zk_requests import ZkRequest
+from tidelog.controller.shell import zk_execution
+from tidelog.controller.shell.admin_desk import AdminDesk
 from tidelog.controller.shell.observers import Observers
-from tidelog.controller.shell.senders import Sender
+from tidelog.controller.shell.peers import Peers
+from tidelog.controller.shell.reporting import Reporting
+from tidelog.controller.shell.senders import Authority
 from tidelog.kafka.cluster import Member, MetadataUpdate, Role
-from tidelog.kafka.types import GRPC_LISTENER, BrokerEpoch, ControllerId
+from tidelog.kafka.types import BrokerEpoch, ControllerId
 from tidelog.runtime import logs
 from tidelog.runtime.background import Background
 from tidelog.runtime.clock import Clock
-from tidelog.runtime.presence import until_dead
 from tidelog.zk import election, watches
 from tidelog.zk.connection import ZkState
 from tidelog.zk.controller_writer import ControllerMoved as EpochIsOver
@@ -52,72 +68,73 @@ _LOOK_AGAIN_S = 0.1
 
 _logger = logs.get("controller")
 
-Peer = tuple[Role, int]
-
 
 class Acting:
     """The shell around `core.Controller`. Decides nothing."""
 
     def __init__(
-        self, core: Controller, controller_id: int, session: ZkSession, observers: Observers, clock: Clock
+        self,
+        core: Controller,
+        controller_id: int,
+        session: ZkSession,
+        observers: Observers,
+        clock: Clock,
+        reporting: Reporting,
     ) -> None:
+        self.desk = AdminDesk(self.post)
         self._core = core
         self._id = ControllerId(controller_id)
         self._session = session
         self._observers = observers
         self._clock = clock
+        self._reporting = reporting
+        self._peers = Peers(self.post)
         self._inbox: asyncio.Queue[Event] = asyncio.Queue()
         self._writer: ControllerWriter | None = None
-        self._attending: dict[Peer, asyncio.Task[None]] = {}
-        self._senders: dict[Peer, tuple[Sender, asyncio.Task[None]]] = {}
-        self._may_send = asyncio.Event()
+        self._watches: dict[str, watches.ChildrenWatch | watches.DataWatch] = {}
         self._tasks: Background
         self._look_wanted = asyncio.Event()
-        self._listener: Callable[[], None] = lambda: None
 
     def post(self, event: Event) -> None:
         self._inbox.put_nowait(event)
 
-    def after_each_event(self, listener: Callable[[], None]) -> None:
-        self._listener = listener
-
     async def run(self, tasks: Background) -> None:
         """Follow ZooKeeper and handle events until cancelled."""
         self._tasks = tasks
+        self._peers.use(tasks)
         self._session.add_state_listener(self._on_state)
         self._on_state(self._session.state)
         active = watches.DataWatch(self._session, ControllerZnode.PATH, lambda _: self.look())
-        members = [watches.RegistrationsWatch(self._session, path, self._poster(r)) for r, path in PARENTS.items()]
+        members = [
+            watches.RegistrationsWatch(self._session, path, partial(self._on_members, role))
+            for role, path in PARENTS.items()
+        ]
         tasks.spawn(self._look_when_wanted(), "look at /controller")
         try:
             while True:
                 await self._handle(await self._inbox.get())
         finally:
-            active.stop()
-            for watch in members:
+            for watch in (active, *members, *self._watches.values()):
                 watch.stop()
 
     def look(self) -> None:
         """Read /controller soon, and tell the core."""
         self._look_wanted.set()
 
-    def _poster(self, role: Role) -> Callable[[Mapping[int, watches.Member]], None]:
-        def post(found: Mapping[int, watches.Member]) -> None:
-            members = {
-                id: Member(id, each.epoch, each.registration.endpoints, each.registration.rack)
-                for id, each in found.items()
-            }
-            self.post(MembersChanged(role, members))
-
-        return post
+    def _on_members(self, role: Role, found: Mapping[int, watches.Member]) -> None:
+        members = {
+            id: Member(id, each.epoch, each.registration.endpoints, each.registration.rack)
+            for id, each in found.items()
+        }
+        self.post(MembersChanged(role, members))
 
     def _on_state(self, state: ZkState) -> None:
         """SUSPENDED means stop acting: another controller may have been elected without our knowing."""
         if state is ZkState.CONNECTED:
-            self._may_send.set()
+            self._peers.may_send.set()
             self.look()
         else:
-            self._may_send.clear()
+            self._peers.may_send.clear()
 
     async def _look_when_wanted(self) -> None:
         while True:
@@ -139,34 +156,60 @@ class Acting:
         return ControllerSeen(None if active is None else active.controller_id, version)
 
     async def _handle(self, event: Event) -> None:
-        for effect in self._core.on(event):
-            await self._execute(effect)
-        self._listener()
+        events = deque([event])
+        while events:
+            for effect in self._core.on(events.popleft()):
+                if (brought := await self._execute(effect)) is not None:
+                    events.append(brought)
+        self._reporting.refresh()
 
-    async def _execute(self, effect: Effect) -> None:
+    async def _execute(self, effect: Effect) -> Event | None:
+        """Do it; gives the event that it brings at once, if any."""
         match effect:
             case Elect(replaced):
-                await self._elect(replaced)
+                return await self._elect(replaced)
+            case Zk(tag, request):
+                return await self._ask_zookeeper(tag, request)
             case StartActing(epoch, version):
                 self._writer = ControllerWriter(self._session, version)
                 _logger.info("elected", controller_epoch=epoch)
             case Resign(why):
                 self._resign(why)
-            case Attend(role, member):
-                self._attend(role, member)
-            case Unattend(role, id):
-                self._unattend((role, id))
-            case OpenSender(role, member):
-                self._open_sender(role, member)
-            case CloseSender(role, id):
-                self._close_sender((role, id))
-            case Tell(update):
-                self._tell(update)
+            case Watch(path, kind):
+                self._watch(path, kind)
+            case Unwatch(path):
+                self._unwatch(path)
             case Fence(role, id, epoch):
                 assert self._writer is not None, "only the active controller fences"
                 self._tasks.spawn(self._fence(self._writer, role, id, epoch), f"fence {role} {id}")
+            case Note(what, subject, why):
+                self._reporting.note(what, subject, why)
+            case Reply(number, answer):
+                self.desk.reply(number, answer)
+            case _:
+                self._execute_for_peers(effect)
+        return None
 
-    async def _elect(self, replaced: int | None) -> None:
+    def _execute_for_peers(self, effect: Effect) -> None:
+        match effect:
+            case Attend(role, member):
+                self._peers.attend(role, member)
+            case Unattend(role, id):
+                self._peers.unattend(role, id)
+            case OpenSender(role, member):
+                self._peers.open_sender(role, member, Authority(self._id, self._core.controller_epoch))
+            case CloseSender(role, id):
+                self._peers.close_sender(role, id)
+            case Tell(update):
+                self._tell(update)
+            case TellOne(role, id, epoch, update):
+                self._peers.send(role, id, epoch, update)
+            case Send(id, epoch, request):
+                self._peers.send(Role.BROKER, id, epoch, request)
+            case _:
+                raise AssertionError(f"nobody executes {effect}")
+
+    async def _elect(self, replaced: int | None) -> Event:
         try:
             result = await election.elect(
                 self._session, self._id, self._clock.now_ms(), replace_epoch_zk_version=replaced
@@ -175,49 +218,42 @@ class Acting:
             _logger.warning("election came to nothing", why=error)
             result = None
         if isinstance(result, election.Elected):
-            self.post(Elected(result.controller_epoch, result.epoch_zk_version))
-        else:
-            self.post(NotElected())
-            asyncio.get_running_loop().call_later(_LOOK_AGAIN_S, self.look)
+            return Elected(result.controller_epoch, result.epoch_zk_version)
+        asyncio.get_running_loop().call_later(_LOOK_AGAIN_S, self.look)
+        return NotElected()
+
+    async def _ask_zookeeper(self, tag: int, request: ZkRequest) -> Event | None:
+        assert self._writer is not None, "only the active controller works"
+        try:
+            return ZkAnswered(tag, await zk_execution.execute(self._writer, request))
+        except EpochIsOver:
+            return ControllerMoved(self._core.controller_epoch)
+        except SessionExpired:
+            # The registration is lost with the session, and with it everything that waits here.
+            return None
 
     def _resign(self, why: str) -> None:
         _logger.warning("resigned", why=why)
         self._writer = None
-        for peer in tuple(self._attending):
-            self._unattend(peer)
-        for peer in tuple(self._senders):
-            self._close_sender(peer)
+        self._peers.close_all()
+        for path in tuple(self._watches):
+            self._unwatch(path)
         self.look()
 
-    def _attend(self, role: Role, member: Member) -> None:
-        self._unattend((role, member.id))
-        task = self._tasks.spawn(self._until_dead(role, member), f"attend {role} {member.id}")
-        self._attending[role, member.id] = task
+    def _watch(self, path: str, kind: WatchKind) -> None:
+        self._unwatch(path)
+        changed = ZnodeChanged(path)
+        if kind is WatchKind.CHILDREN:
+            self._watches[path] = watches.ChildrenWatch(self._session, path, lambda _: self.post(changed))
+        else:
+            self._watches[path] = watches.DataWatch(self._session, path, lambda _: self.post(changed))
 
-    def _unattend(self, peer: Peer) -> None:
-        if (task := self._attending.pop(peer, None)) is not None:
-            task.cancel()
-
-    async def _until_dead(self, role: Role, member: Member) -> None:
-        endpoint = member.endpoint(GRPC_LISTENER)
-        if endpoint is not None:
-            await until_dead(endpoint, member.epoch)
-            _logger.warning("found dead", role=role, id=member.id, epoch=member.epoch)
-            self.post(PresenceLost(role, member.id, member.epoch))
-
-    def _open_sender(self, role: Role, member: Member) -> None:
-        self._close_sender((role, member.id))
-        sender = Sender(role, member, lambda epoch: self.post(ControllerMoved(epoch)))
-        task = self._tasks.spawn(sender.run(self._may_send), f"tell {role} {member.id}")
-        self._senders[role, member.id] = (sender, task)
-
-    def _close_sender(self, peer: Peer) -> None:
-        if (entry := self._senders.pop(peer, None)) is not None:
-            entry[1].cancel()
+    def _unwatch(self, path: str) -> None:
+        if (watch := self._watches.pop(path, None)) is not None:
+            watch.stop()
 
     def _tell(self, update: MetadataUpdate) -> None:
-        for sender, _ in self._senders.values():
-            sender.send(update)
+        self._peers.tell_all(update)
         self._observers.publish(update)
 
     async def _fence(self, writer: ControllerWriter, role: Role, id: int, epoch: int) -> None:

@@ -1,10 +1,14 @@
-"""What the outside sees of a controller: readiness, who is active, and metrics under Kafka's names."""
+"""What the outside sees of a controller: readiness, who is active, its log, and metrics under Kafka's names."""
 
 from tidelog.controller.core.controller import Controller
+from tidelog.controller.core.effects import What
 from tidelog.kafka.cluster import Role
+from tidelog.runtime import logs
 from tidelog.runtime.process import Process
 
 CONDITION = "controller"
+
+_logger = logs.get("controller")
 
 
 class Reporting:
@@ -13,14 +17,21 @@ class Reporting:
     def __init__(self, core: Controller, process: Process) -> None:
         self._core = core
         self._readiness = process.readiness
-        self._active = process.metrics.gauge(
+        metrics = process.metrics
+        self._active = metrics.gauge(
             "kafka_controller_kafkacontroller_activecontrollercount", "1 in the active controller, 0 in the others."
         )
-        self._epoch = process.metrics.gauge(
+        self._epoch = metrics.gauge(
             "tidelog_controller_epoch", "The epoch of this controller's last election; 0 before the first."
         )
-        self._brokers = process.metrics.gauge(
+        self._brokers = metrics.gauge(
             "kafka_controller_kafkacontroller_activebrokercount", "Brokers registered, as this controller sees them."
+        )
+        self._happenings = metrics.counter(
+            "tidelog_controller_happenings_total", "What the controller did or saw, by kind.", ("what",)
+        )
+        self._unclean = metrics.counter(
+            "kafka_controller_controllerstats_uncleanleaderelections_total", "Leaders elected that were not in sync."
         )
         self._readiness.expect(CONDITION, "nobody is known to be the active controller yet")
 
@@ -33,3 +44,12 @@ class Reporting:
             self._readiness.ok(CONDITION)
         else:
             self._readiness.not_ready(CONDITION, "nobody is known to be the active controller")
+
+    def note(self, what: What, subject: str, why: str) -> None:
+        """One log line and one count for each happening; losing records is worth a warning."""
+        self._happenings.labels(what.value).inc()
+        log = _logger.info
+        if what is What.UNCLEAN_ELECTION:
+            self._unclean.inc()
+            log = _logger.warning
+        log(what.value, subject=subject, **({"why": why} if why else {}))

@@ -1,12 +1,17 @@
 """One ordered queue to each process the active controller tells: one request in flight, each retried until answered."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
 
+from tidelog.controller.core.events import ControllerMoved, Event, LeaderAndIsrAnswered, StopReplicaAnswered
+from tidelog.controller.core.requests import BrokerRequest, LeaderAndIsr, StopReplica
+from tidelog.controller.shell.broker_rpc import leader_and_isr_to_rpc, stop_replica_to_rpc
 from tidelog.kafka.cluster import Member, MetadataUpdate, Role
 from tidelog.kafka.errors import KafkaCode, KafkaError
-from tidelog.kafka.types import GRPC_LISTENER
-from tidelog.rpc import broker_pb2_grpc, group_coordinator_pb2_grpc
+from tidelog.kafka.types import GRPC_LISTENER, PartitionIndex, TopicName, TopicPartition
+from tidelog.rpc import broker_pb2_grpc, group_coordinator_pb2_grpc, types_pb2
 from tidelog.runtime import logs
 from tidelog.runtime.cluster_rpc import update_to_rpc
 from tidelog.runtime.grpc_edge import CallFailed, Channel, connect
@@ -18,50 +23,92 @@ CALL_TIMEOUT_MS = 10_000
 _logger = logs.get("sender")
 
 
-class Sender:
-    """Tells one incarnation of one process; `on_stale` hears when it knows a newer controller epoch than ours."""
+@dataclass(frozen=True, slots=True)
+class Authority:
+    """On whose behalf requests are sent."""
 
-    def __init__(self, role: Role, member: Member, on_stale: Callable[[int], None]) -> None:
+    controller_id: int
+    controller_epoch: int
+
+
+class Sender:
+    """Tells one incarnation of one process; what it answers is posted as events."""
+
+    def __init__(self, role: Role, member: Member, authority: Authority, post: Callable[[Event], None]) -> None:
+        self.epoch = member.epoch
         self._role = role
         self._member = member
-        self._on_stale = on_stale
-        self._queue: asyncio.Queue[MetadataUpdate] = asyncio.Queue()
+        self._authority = authority
+        self._post = post
+        self._queue: asyncio.Queue[MetadataUpdate | BrokerRequest] = asyncio.Queue()
 
-    def send(self, update: MetadataUpdate) -> None:
-        self._queue.put_nowait(update)
+    def send(self, message: MetadataUpdate | BrokerRequest) -> None:
+        self._queue.put_nowait(message)
 
     async def run(self, may_send: asyncio.Event) -> None:
         endpoint = self._member.endpoint(GRPC_LISTENER)
         if endpoint is None:
             _logger.warning("no gRPC address is registered", role=self._role, id=self._member.id)
             return
-        async with connect(f"{endpoint.host}:{endpoint.port}") as channel:
+        async with connect(endpoint.address) as channel:
             while True:
-                update = await self._queue.get()
-                while not await self._delivered(channel, update):
+                message = await self._queue.get()
+                await may_send.wait()
+                while not await self._delivered(channel, message):
                     await asyncio.sleep(RETRY_PAUSE_S)
                     await may_send.wait()
 
-    async def _delivered(self, channel: Channel, update: MetadataUpdate) -> bool:
+    async def _delivered(self, channel: Channel, message: MetadataUpdate | BrokerRequest) -> bool:
         """Whether there is no point in sending this again."""
-        request = update_to_rpc(update, self._member.epoch)
         try:
-            if self._role is Role.BROKER:
-                await channel.call(broker_pb2_grpc.BrokerStub(channel.grpc).UpdateMetadata, request, CALL_TIMEOUT_MS)
-            else:
-                coordinator = group_coordinator_pb2_grpc.GroupCoordinatorStub(channel.grpc)
-                await channel.call(coordinator.UpdateMetadata, request, CALL_TIMEOUT_MS)
+            self._answered(message, await self._call(channel, message))
         except KafkaError as refusal:
-            return self._refused(refusal, update)
+            return self._refused(message, refusal)
         except CallFailed as failure:
             _logger.debug("not delivered, trying again", role=self._role, id=self._member.id, why=failure)
             return False
         return True
 
-    def _refused(self, refusal: KafkaError, update: MetadataUpdate) -> bool:
+    async def _call(self, channel: Channel, message: MetadataUpdate | BrokerRequest) -> Any:
+        controller_id, controller_epoch = self._authority.controller_id, self._authority.controller_epoch
+        if isinstance(message, MetadataUpdate) and self._role is Role.GROUP_COORDINATOR:
+            coordinator = group_coordinator_pb2_grpc.GroupCoordinatorStub(channel.grpc)
+            return await channel.call(coordinator.UpdateMetadata, update_to_rpc(message, self.epoch), CALL_TIMEOUT_MS)
+        broker = broker_pb2_grpc.BrokerStub(channel.grpc)
+        match message:
+            case MetadataUpdate():
+                return await channel.call(broker.UpdateMetadata, update_to_rpc(message, self.epoch), CALL_TIMEOUT_MS)
+            case LeaderAndIsr():
+                roles = leader_and_isr_to_rpc(message, controller_id, controller_epoch, self.epoch)
+                return await channel.call(broker.LeaderAndIsr, roles, CALL_TIMEOUT_MS)
+            case StopReplica():
+                stops = stop_replica_to_rpc(message, controller_id, controller_epoch, self.epoch)
+                return await channel.call(broker.StopReplica, stops, CALL_TIMEOUT_MS)
+
+    def _answered(self, message: MetadataUpdate | BrokerRequest, answer: Any) -> None:
+        id, epoch = self._member.id, self.epoch
+        if isinstance(message, LeaderAndIsr):
+            self._post(LeaderAndIsrAnswered(id, epoch, KafkaCode.NONE, _codes(answer.partitions)))
+        elif isinstance(message, StopReplica):
+            self._post(StopReplicaAnswered(id, epoch, message, KafkaCode.NONE, _codes(answer.partitions)))
+
+    def _refused(self, message: MetadataUpdate | BrokerRequest, refusal: KafkaError) -> bool:
         _logger.warning("refused", role=self._role, id=self._member.id, code=refusal.code.name, why=refusal.message)
         if refusal.code is KafkaCode.STALE_CONTROLLER_EPOCH:
-            self._on_stale(update.controller_epoch)
+            self._post(ControllerMoved(self._authority.controller_epoch))
             return True
         # A newer incarnation gets a sender of its own once its registration is seen.
-        return refusal.code is KafkaCode.STALE_BROKER_EPOCH
+        if refusal.code is KafkaCode.STALE_BROKER_EPOCH:
+            return True
+        if isinstance(message, LeaderAndIsr):
+            self._post(LeaderAndIsrAnswered(self._member.id, self.epoch, refusal.code, {}))
+        elif isinstance(message, StopReplica):
+            self._post(StopReplicaAnswered(self._member.id, self.epoch, message, refusal.code, {}))
+        return not isinstance(message, MetadataUpdate)
+
+
+def _codes(results: Iterable[types_pb2.PartitionResult]) -> dict[TopicPartition, KafkaCode]:
+    return {
+        TopicPartition(TopicName(one.topic), PartitionIndex(one.partition)): KafkaCode(one.error_code)
+        for one in results
+    }

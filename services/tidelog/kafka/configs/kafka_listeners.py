@@ -13,7 +13,7 @@ from tidelog.kafka.configs.listeners import (
     unknown_protocols,
     unsound_advertised,
 )
-from tidelog.kafka.configs.setting import HIGH, LOW, PER_BROKER, Rule, setting
+from tidelog.kafka.configs.setting import HIGH, LOW, Rule, setting
 from tidelog.kafka.types import Endpoint
 
 _KNOWN_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
@@ -36,7 +36,6 @@ class KafkaListenerSettings:
         NOT_EMPTY,
         "Where the Kafka wire is served, as LISTENER://host:port; an empty host is every interface.",
         importance=HIGH,
-        update=PER_BROKER,
     )
     advertised_listeners: tuple[Endpoint, ...] | None = setting(
         "advertised.listeners",
@@ -44,7 +43,6 @@ class KafkaListenerSettings:
         None,
         doc="Where clients are told to connect; without it, listeners with this machine's name.",
         importance=HIGH,
-        update=PER_BROKER,
     )
     listener_security_protocol_map: tuple[tuple[str, str], ...] = setting(
         "listener.security.protocol.map",
@@ -53,7 +51,6 @@ class KafkaListenerSettings:
         _PROTOCOLS,
         "The security protocol of each listener name; a listener in use must have PLAINTEXT.",
         importance=LOW,
-        update=PER_BROKER,
     )
 
     rules: ClassVar[tuple[Rule, ...]] = (

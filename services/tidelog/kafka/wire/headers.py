@@ -115,5 +115,7 @@ def has_flexible_response_header(api: Api, version: int) -> bool:
 
 
 def _skip_tag_buffer(frame: bytes | memoryview, at: int) -> int:
+    if not frame[at]:
+        return at + 1
     count, at = read_uvarint(frame, at)
     return skip_tags(frame, at, count) if count else at

@@ -1,16 +1,25 @@
 """Write the pages under docs/ that are made from the code, or with --check only compare them."""
 
 import argparse
+import ast
+import importlib
+import pkgutil
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from inspect import cleandoc, getsource
 from pathlib import Path
+from types import ModuleType
 
+from tidelog.broker import wire
 from tidelog.kafka.configs.broker import BrokerConfig
 from tidelog.kafka.configs.controller import ControllerConfig
 from tidelog.kafka.configs.group_coordinator import GroupCoordinatorConfig
 from tidelog.kafka.configs.metadata import MetadataConfig
 from tidelog.kafka.configs.setting import Setting, UpdateMode, settings_of
 from tidelog.kafka.configs.topic import TopicConfig
+from tidelog.kafka.wire.schema import Api
+from tidelog.kafka.wire.versions import Versions
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
@@ -80,8 +89,57 @@ def _dynamic(each: Setting) -> str:
     return "" if each.update_mode is UpdateMode.READ_ONLY else each.update_mode.value
 
 
+_WIRE_OPENING = """\
+# The Kafka wire
+
+The APIs that a broker offers on its Kafka listeners, with the versions of each. What is not in the table is not offered:
+a request for it closes the connection, and clients do not send it because ApiVersions does not list it.
+"""
+_OFFERING = ("ServedApi", "ServedFrames")
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedApi:
+    """An API as a file of broker/wire offers it: what it says of versions, and what else there is to know."""
+
+    api: Api
+    versions: Versions
+    by_version: str
+    notes: str
+
+
+def wire_page() -> str:
+    """The page of all APIs: a table, then what each version of each added."""
+    offered = sorted(_offered_apis(), key=lambda one: one.api.key)
+    rows = (_row(str(one.api.key), one.api.name, _range(one.versions), " ".join(one.notes.split())) for one in offered)
+    sections = (f"### {one.api.name} ({one.api.key})\n\n{one.by_version}\n" for one in offered if one.by_version)
+    table = ["| key | API | versions | |", "|---|---|---|---|", *rows, ""]
+    return "\n".join([_WIRE_OPENING, *table, "## What each version added\n", *sections]).rstrip("\n") + "\n"
+
+
+def _range(versions: Versions) -> str:
+    return str(versions) if versions.low < versions.high else str(versions.low)
+
+
+def _offered_apis() -> Iterator[OfferedApi]:
+    for found in pkgutil.walk_packages(wire.__path__, f"{wire.__name__}."):
+        module = importlib.import_module(found.name)
+        for api, versions in _offers(module):
+            _title, _, text = cleandoc(module.__doc__ or "").partition("\n\n")
+            by_version, _, notes = text.partition("\n\n")
+            yield OfferedApi(api, versions, by_version, notes)
+
+
+def _offers(module: ModuleType) -> Iterator[tuple[Api, Versions]]:
+    """Where the file makes a ServedApi or ServedFrames, the first two arguments tell what it offers."""
+    for node in ast.walk(ast.parse(getsource(module))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _OFFERING:
+            api, versions = (eval(ast.unparse(argument), vars(module)) for argument in node.args[:2])
+            yield api, versions
+
+
 # Another generated page is one more line here.
-PAGES: dict[str, Callable[[], str]] = {"config.md": config_page}
+PAGES: dict[str, Callable[[], str]] = {"config.md": config_page, "wire-support.md": wire_page}
 
 
 def stale_pages(docs: Path) -> list[str]:

@@ -1,11 +1,30 @@
 """The broker's front doors: one listener for each entry of `listeners`, all with the same APIs behind them."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from functools import partial
 
-from tidelog.broker.wire import describe_cluster, metadata
+from tidelog.broker.shell.broker_loggers import BrokerLoggers
+from tidelog.broker.shell.config_store import ConfigStore
+from tidelog.broker.shell.controller_client import ControllerClient
+from tidelog.broker.wire import (
+    alter_client_quotas,
+    alter_configs,
+    alter_partition_reassignments,
+    create_partitions,
+    create_topics,
+    delete_topics,
+    describe_client_quotas,
+    describe_cluster,
+    describe_configs,
+    elect_leaders,
+    incremental_alter_configs,
+    list_partition_reassignments,
+    metadata,
+)
 from tidelog.broker.wire.dispatch import Dispatcher
+from tidelog.broker.wire.served import Served
 from tidelog.kafka.cluster import ClusterView
 from tidelog.kafka.configs.broker import BrokerConfig
 from tidelog.net.limits import Admission, ConnectionLimits
@@ -19,10 +38,16 @@ _logger = logs.get("net")
 
 
 @asynccontextmanager
-async def kafka_listeners(config: BrokerConfig, view: ClusterView) -> AsyncIterator[None]:
+async def kafka_listeners(
+    config: BrokerConfig, controller: ControllerClient, configs: ConfigStore, data_apis: Iterable[Served]
+) -> AsyncIterator[None]:
     """Serve the Kafka wire until the context is left."""
-    dispatcher = Dispatcher([metadata.served(view), describe_cluster.served(view)])
+    view = controller.mirror.view
+    cluster_apis = [metadata.served(view), describe_cluster.served(view)]
+    topic_apis = _topic_apis(controller, configs)
+    dispatcher = Dispatcher([*cluster_apis, *topic_apis, *data_apis, *_config_apis(view, configs)])
     limits, admission = _limits(config), _admission(config)
+    configs.on_broker_changed(partial(_renew_admission, admission))
     opened: list[Listener] = []
     try:
         for endpoint in config.listeners:
@@ -31,6 +56,29 @@ async def kafka_listeners(config: BrokerConfig, view: ClusterView) -> AsyncItera
         yield
     finally:
         await asyncio.gather(*(listener.close(_CLOSE_TIMEOUT_S) for listener in opened))
+
+
+def _topic_apis(controller: ControllerClient, configs: ConfigStore) -> list[Served]:
+    """What the active controller does for whoever asks any broker."""
+    return [
+        create_topics.served(controller, configs.live),
+        delete_topics.served(controller),
+        create_partitions.served(controller),
+        elect_leaders.served(controller),
+        alter_partition_reassignments.served(controller),
+        list_partition_reassignments.served(controller),
+    ]
+
+
+def _config_apis(view: ClusterView, configs: ConfigStore) -> list[Served]:
+    loggers = BrokerLoggers()
+    return [
+        describe_configs.served(view, configs, loggers),
+        alter_configs.served(view, configs),
+        incremental_alter_configs.served(view, configs, loggers),
+        describe_client_quotas.served(configs.quotas),
+        alter_client_quotas.served(configs),
+    ]
 
 
 def _limits(config: BrokerConfig) -> ConnectionLimits:
@@ -44,3 +92,10 @@ def _limits(config: BrokerConfig) -> ConnectionLimits:
 
 def _admission(config: BrokerConfig) -> Admission:
     return Admission(config.max_connections, config.max_connections_per_ip, config.connection_limits)
+
+
+def _renew_admission(admission: Admission, config: BrokerConfig) -> None:
+    """New bounds hold for connections to come; those that are open stay."""
+    admission.connections_max = config.max_connections
+    admission.per_ip_max = config.max_connections_per_ip
+    admission.per_ip_overrides = config.connection_limits

@@ -1,17 +1,25 @@
 """The broker process: log directories, listeners and ZooKeeper around the broker's core."""
 
+from tidelog.broker.shell.config_store import ConfigStore
+from tidelog.broker.shell.controller_client import ControllerClient
+from tidelog.broker.shell.data_path import DataPath
+from tidelog.broker.shell.data_service import DataService
 from tidelog.broker.shell.kafka_listeners import kafka_listeners
 from tidelog.broker.shell.log_dirs import held_log_dirs
 from tidelog.broker.shell.service import SERVICE_NAME, BrokerService
 from tidelog.kafka.cluster import Role
 from tidelog.kafka.configs.broker import BrokerConfig
-from tidelog.rpc import broker_pb2_grpc, types_pb2_grpc
+from tidelog.rpc import broker_pb2_grpc, controller_pb2, types_pb2_grpc
 from tidelog.runtime import presence
 from tidelog.runtime.cluster_mirror import ClusterMirror
 from tidelog.runtime.grpc_edge import Servicer, server
 from tidelog.runtime.ops_http import ops_http
 from tidelog.runtime.process import Process
 from tidelog.zk.membership import Identity, host_name, prepare_cluster, registered, registrant_of, zookeeper_session
+from tidelog.zk.registrant import Registrant
+
+# A client that gets no producer id in this time asks again anyway.
+_ALLOCATE_TIMEOUT_MS = 5_000
 
 
 async def serve(config: BrokerConfig, process: Process) -> None:
@@ -30,18 +38,43 @@ async def _serve(config: BrokerConfig, process: Process) -> None:
     )
     session = zookeeper_session(config, process)
     registrant = registrant_of(identity, session, process)
+    configs = ConfigStore(session, config)
     mirror = ClusterMirror(process.readiness, lambda: registrant.incarnation.epoch)
+    controller = ControllerClient(mirror)
+    data = DataPath(
+        config,
+        process,
+        mirror,
+        configs,
+        lambda: registrant.incarnation.epoch,
+        lambda: _allocate_producer_ids(controller, config.broker_id, registrant),
+    )
+    service = BrokerService(mirror, data.controller_requests, DataService(data))
     servicers: list[Servicer] = [
-        (broker_pb2_grpc.add_BrokerServicer_to_server, BrokerService(mirror)),
+        (broker_pb2_grpc.add_BrokerServicer_to_server, service),
         (types_pb2_grpc.add_PresenceServicer_to_server, presence.PresenceService(registrant.incarnation)),
     ]
     async with (
         ops_http(config.ops_listener, process.pages),
+        data.closed_in_the_end(),
         server(config.grpc_listener, servicers, [SERVICE_NAME, presence.SERVICE_NAME], process.readiness),
-        kafka_listeners(config, mirror.view),
+        kafka_listeners(config, controller, configs, data.served()),
         session,
         process.background() as tasks,
     ):
-        await prepare_cluster(session)
-        async with registered(registrant, tasks):
+        cluster_id = await prepare_cluster(session)
+        async with (
+            configs.followed(tasks, process.clock),
+            data.opened(cluster_id, tasks),
+            registered(registrant, tasks),
+        ):
             await process.stopped()
+
+
+async def _allocate_producer_ids(
+    controller: ControllerClient, broker_id: int, registrant: Registrant
+) -> tuple[int, int]:
+    """A block of producer ids that the controller gives to this incarnation of the broker alone."""
+    request = controller_pb2.AllocateProducerIdsRequest(id=broker_id, epoch=registrant.incarnation.epoch or -1)
+    block = await controller.call("AllocateProducerIds", request, _ALLOCATE_TIMEOUT_MS)
+    return block.first_producer_id, block.count

@@ -34,7 +34,7 @@ class MapJob:
     counts: "CleaningCounts"
 
     def run(self) -> int:
-        self.offsets.forget()
+        self.offsets.forget(self.pace.step)
         trail = TransactionTrail(self.aborted)
         end_offset = self.first_dirty_offset
         for source in self.dirty:

@@ -9,7 +9,7 @@ if somebody does.
 import time
 from threading import Event
 
-_WORK_S = 0.002
+_WORK_S = 0.0005
 _SHORTEST_NAP_S = 0.0001
 _LONGEST_NAP_S = 0.008
 # The others are busy if they had the processor for more than this part of the time that was left to them.

@@ -87,7 +87,7 @@ class CleanerThreads:
             self._give_up_for_good(dirty, f"{type(error).__name__}: {error}")
         else:
             self._tell(cleaning) if is_clean else self._cleaner.on_given_up(log)
-        await asyncio.get_running_loop().run_in_executor(thread, offsets.forget)
+        await asyncio.get_running_loop().run_in_executor(thread, offsets.forget, pace.step)
 
     def _give_up_for_good(self, dirty: "DirtyLog", reason: str) -> None:
         log = dirty.log

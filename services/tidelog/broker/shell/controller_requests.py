@@ -1,0 +1,112 @@
+"""LeaderAndIsr and StopReplica: the controller's word about the partitions of this broker, applied one at a time.
+
+A request is refused whole if a newer controller has spoken already, or if it is meant for an earlier incarnation of this
+broker. Otherwise each partition gets its own answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from tidelog.kafka.errors import KafkaCode, KafkaError
+from tidelog.rpc import broker_pb2, types_pb2
+from tidelog.runtime import logs
+from tidelog.runtime.cluster_rpc import partition_from_rpc
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable
+
+    from tidelog.broker.shell.partitions import Partitions
+    from tidelog.runtime.cluster_mirror import ClusterMirror
+
+    # Reads the settings of a topic that is new here.
+    LoadConfig = Callable[[str], Awaitable[object]]
+
+_logger = logs.get("partitions")
+
+
+class ControllerRequests:
+    """Everything that the active controller asks of a broker."""
+
+    def __init__(
+        self,
+        partitions: Partitions,
+        mirror: ClusterMirror,
+        own_epoch: Callable[[], int | None],
+        load_config: LoadConfig,
+        is_open: Callable[[], bool],
+    ) -> None:
+        """`is_open` says whether the logs are loaded; before that no partition can be hosted."""
+        self._partitions = partitions
+        self._mirror = mirror
+        self._own_epoch = own_epoch
+        self._load_config = load_config
+        self._is_open = is_open
+        self._one_at_a_time = asyncio.Lock()
+        self._controller_epoch = 0
+
+    def update_metadata(self, request: types_pb2.UpdateMetadataRequest) -> None:
+        self._check_epochs(request.controller_epoch, request.recipient_epoch)
+        self._mirror.take(request)
+        # A broker that is gone is not waited for any more by those who delete records.
+        self._partitions.waiting.delete_records.wake_all()
+
+    async def leader_and_isr(self, request: broker_pb2.LeaderAndIsrRequest) -> broker_pb2.LeaderAndIsrResponse:
+        async with self._one_at_a_time:
+            self._check_epochs(request.controller_epoch, request.broker_epoch)
+            await self._load_configs({topic.name for topic in request.topics})
+            # While ZooKeeper was asked another controller may have come.
+            self._check_epochs(request.controller_epoch, request.broker_epoch)
+            results = [self._apply(topic, state) for topic in request.topics for state in topic.partitions]
+            return broker_pb2.LeaderAndIsrResponse(partitions=results)
+
+    async def stop_replica(self, request: broker_pb2.StopReplicaRequest) -> broker_pb2.StopReplicaResponse:
+        async with self._one_at_a_time:
+            self._check_epochs(request.controller_epoch, request.broker_epoch)
+            return broker_pb2.StopReplicaResponse(partitions=[self._stop(asked) for asked in request.partitions])
+
+    async def _load_configs(self, topics: Iterable[str]) -> None:
+        """Before a log is made its settings must be known; of a topic's creation no change is announced."""
+        hosted = {partition.name.topic for partition in self._partitions}
+        for topic in sorted(set(topics) - hosted):
+            await self._load_config(topic)
+
+    def _check_epochs(self, controller_epoch: int, broker_epoch: int) -> None:
+        own_epoch = self._own_epoch()
+        if controller_epoch < self._controller_epoch:
+            raise KafkaError(
+                KafkaCode.STALE_CONTROLLER_EPOCH,
+                f"controller epoch {controller_epoch} is older than {self._controller_epoch}, the newest seen here",
+            )
+        self._mirror.view.check_epochs(controller_epoch, broker_epoch, -1 if own_epoch is None else own_epoch)
+        if not self._is_open():
+            raise KafkaError(KafkaCode.BROKER_NOT_AVAILABLE, "the logs of this broker are still being loaded")
+        self._controller_epoch = controller_epoch
+
+    def _apply(self, topic: types_pb2.TopicState, state: types_pb2.PartitionState) -> types_pb2.PartitionResult:
+        try:
+            self._partitions.apply_state(
+                topic.name, UUID(bytes=topic.topic_id), partition_from_rpc(state), is_new=state.is_new
+            )
+        except KafkaError as refusal:
+            return _refused(topic.name, state.partition, refusal)
+        _logger.debug(
+            "role taken", topic=topic.name, partition=state.partition, leader=state.leader, epoch=state.leader_epoch
+        )
+        return types_pb2.PartitionResult(topic=topic.name, partition=state.partition)
+
+    def _stop(self, asked: broker_pb2.StopReplicaPartition) -> types_pb2.PartitionResult:
+        try:
+            self._partitions.stop(asked.topic, asked.partition, asked.leader_epoch, delete=asked.delete_partition)
+        except KafkaError as refusal:
+            return _refused(asked.topic, asked.partition, refusal)
+        return types_pb2.PartitionResult(topic=asked.topic, partition=asked.partition)
+
+
+def _refused(topic: str, partition: int, refusal: KafkaError) -> types_pb2.PartitionResult:
+    _logger.info("controller refused", topic=topic, partition=partition, why=refusal.message)
+    return types_pb2.PartitionResult(
+        topic=topic, partition=partition, error_code=refusal.code, error_message=refusal.message
+    )

@@ -1,0 +1,126 @@
+"""The data path of a broker put together: what lies between its listeners and its disks."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from tidelog.broker.core.fetch_session_cache import FetchSessionCache
+from tidelog.broker.shell.controller_requests import ControllerRequests
+from tidelog.broker.shell.data_metrics import DataMetrics
+from tidelog.broker.shell.deleting import Deleting
+from tidelog.broker.shell.fetching import Fetching
+from tidelog.broker.shell.partitions import Partitions
+from tidelog.broker.shell.producer_ids import ProducerIds
+from tidelog.broker.shell.producing import Producing
+from tidelog.broker.shell.storage import Storage
+from tidelog.broker.shell.traffic import TrafficByTopic
+from tidelog.broker.shell.unreplicated import Unreplicated
+from tidelog.broker.shell.waiting import Waiting
+from tidelog.broker.wire import (
+    delete_records,
+    describe_log_dirs,
+    describe_producers,
+    fetch,
+    init_producer_id,
+    list_offsets,
+    offset_for_leader_epoch,
+    produce,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from tidelog.broker.shell.config_store import ConfigStore
+    from tidelog.broker.shell.partitions import Replication
+    from tidelog.broker.shell.producer_ids import AllocateBlock
+    from tidelog.broker.wire.served import Served
+    from tidelog.kafka.configs.broker import BrokerConfig
+    from tidelog.runtime.background import Background
+    from tidelog.runtime.cluster_mirror import ClusterMirror
+    from tidelog.runtime.process import Process
+
+_SESSION_ID_MAX = 2**31 - 1
+
+
+class DataPath:
+    """Partitions, and the requests that concern them. It serves once `open` is done; before that there are none."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        process: Process,
+        mirror: ClusterMirror,
+        configs: ConfigStore,
+        own_epoch: Callable[[], int | None],
+        allocate_producer_ids: AllocateBlock,
+        replication: Replication | None = None,
+    ) -> None:
+        clock = process.clock
+        self._config = config
+        self._process = process
+        self.storage = Storage(config, process, configs.live)
+        self.waiting = Waiting(process.timers, clock, asyncio.get_running_loop().call_soon)
+        self.partitions = Partitions(
+            config,
+            mirror.view,
+            clock,
+            self.storage,
+            configs.live,
+            TrafficByTopic(),
+            self.waiting,
+            replication or Unreplicated(),
+        )
+        self.sessions = FetchSessionCache(config.max_incremental_fetch_session_cache_slots, _session_id)
+        self.producing = Producing(self.partitions, clock)
+        self.fetching = Fetching(self.partitions, self.sessions, clock, config.fetch_max_bytes)
+        self.deleting = Deleting(self.partitions)
+        self.producer_ids = ProducerIds(allocate_producer_ids, process.spawn)
+        self.controller_requests = ControllerRequests(
+            self.partitions, mirror, own_epoch, configs.load_topic, lambda: self.storage.is_open
+        )
+        self.storage.on_dir_failed = self.waiting.on_all_changed
+        configs.on_topic_changed(self.partitions.on_config_changed)
+        process.registry.register(DataMetrics(self.partitions, self.storage, self.sessions))
+
+    def served(self) -> list[Served]:
+        """The APIs of the Kafka wire that are answered from here."""
+        partitions, view = self.partitions, self.partitions.view
+        return [
+            produce.served(self.producing, view),
+            fetch.served(self.fetching, view, self._config),
+            list_offsets.served(partitions),
+            offset_for_leader_epoch.served(partitions),
+            init_producer_id.served(self.producer_ids.next),
+            delete_records.served(self.deleting),
+            describe_log_dirs.served(self.storage.store),
+            describe_producers.served(partitions),
+        ]
+
+    @asynccontextmanager
+    async def closed_in_the_end(self) -> AsyncIterator[None]:
+        """Whatever is served is served within: afterwards the logs are closed in good order."""
+        try:
+            yield
+        finally:
+            await self.storage.close()
+
+    @asynccontextmanager
+    async def opened(self, cluster_id: str, tasks: Background) -> AsyncIterator[None]:
+        """Partitions are hosted within. In the end those who wait are told to ask elsewhere."""
+        await self.storage.open(cluster_id)
+        self.storage.look_after(tasks, self.partitions.flush_due)
+        lag_check = self._process.timers.every(
+            max(self._config.replica_lag_time_max_ms / 2, 1), self.partitions.check_lag
+        )
+        try:
+            yield
+        finally:
+            lag_check.cancel()
+            self.partitions.end_all()
+
+
+def _session_id() -> int:
+    return random.randint(1, _SESSION_ID_MAX)  # noqa: S311  a number that two readers do not share by mistake

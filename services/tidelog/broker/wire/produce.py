@@ -1,0 +1,95 @@
+"""Produce (0), listed in versions 0 to 11 and served from 3 on.
+
+- v0 to v2: the message formats before record batches. They are listed because older clients take their absence for a
+  broker without compression, and every partition is answered with error 35.
+- v3: record batches and the transactional id.  v4: error 56.  v5: the log's start offset in answers.
+- v6: throttled clients are answered at once.  v7: zstd.
+- v8: which records were refused, and why.  v9: flexible.
+- v10: who leads, with error 6.  v11: the same; error 120 for transactions.
+
+With acks=0 nothing is answered, and an error closes the connection: there is no other way to tell.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tidelog.broker.wire.endpoints import leader_endpoints
+from tidelog.broker.wire.hot_produce import Produced, encode_produced, read_produce
+from tidelog.broker.wire.served import RequestContext, ServedFrames
+from tidelog.kafka.errors import KafkaCode
+from tidelog.kafka.wire.headers import encode_response
+from tidelog.kafka.wire.messages.produce import (
+    PRODUCE,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from tidelog.kafka.wire.versions import parse_versions
+
+if TYPE_CHECKING:
+    from tidelog.broker.shell.producing import Producing
+    from tidelog.kafka.cluster import ClusterView
+
+_RECORD_BATCHES_FROM = 3
+_ZSTD_FROM = 7
+_LEADERS_FROM = 10
+
+
+def served(producing: Producing, view: ClusterView) -> ServedFrames:
+    return ServedFrames(PRODUCE, parse_versions("0-11"), _Produce(producing, view).serve)
+
+
+class _Produce:
+    def __init__(self, producing: Producing, view: ClusterView) -> None:
+        self._producing = producing
+        self._view = view
+
+    def serve(self, context: RequestContext, frame: memoryview, at: int) -> None:
+        version = context.version
+        if version < _RECORD_BATCHES_FROM:
+            _refuse_old(context, frame, at)
+            return
+        _, acks, timeout_ms, partitions = read_produce(frame, at, version)
+        producing = self._producing
+        production = producing.begin(acks, context.client_id, zstd_allowed=version >= _ZSTD_FROM)
+        for topic, index, start, end in partitions:
+            producing.append(production, topic, index, frame[start:end])
+        if acks == 0:
+            if production.has_failed:
+                context.connection.close()
+        elif production.awaited is None:
+            context.connection.reply(self._encoded(context, production.answers))
+        else:
+            slot = context.connection.defer()
+            producing.wait(production, timeout_ms, lambda answers: slot.fill(self._encoded(context, answers)))
+
+    def _encoded(self, context: RequestContext, answers: list[Produced]) -> bytes:
+        version = context.version
+        if version < _LEADERS_FROM or (len(answers) == 1 and not answers[0].error_code):
+            return encode_produced(version, context.correlation_id, answers)
+        leaders = {answer.current_leader[0] for answer in answers if answer.current_leader is not None}
+        endpoints = leader_endpoints(self._view, context.listener, leaders)
+        return encode_produced(version, context.correlation_id, answers, endpoints=endpoints)
+
+
+def _refuse_old(context: RequestContext, frame: memoryview, at: int) -> None:
+    request = ProduceRequest.decode(context.version, frame, at)
+    if request.acks == 0:
+        context.connection.close()
+        return
+    code = KafkaCode.UNSUPPORTED_VERSION
+    response = ProduceResponse(
+        responses=[
+            TopicProduceResponse(
+                name=topic.name,
+                partition_responses=[
+                    PartitionProduceResponse(index=partition.index, error_code=code, base_offset=-1)
+                    for partition in topic.partition_data
+                ],
+            )
+            for topic in request.topic_data
+        ]
+    )
+    context.connection.reply(encode_response(response, context.version, context.correlation_id))

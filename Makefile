@@ -7,7 +7,7 @@ PYTEST := $(BIN)/pytest
 SOURCES := services tests tools
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up down status check format proto docs requirements test unit process bench-log bench-processes clean
+.PHONY: help setup up down status check format proto docs requirements test unit process bench-log bench-processes interop bench-kafka clean
 
 help: ## List every target in a line each
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -66,9 +66,16 @@ process: setup ## Tests with real processes and a real ZooKeeper
 
 bench-log: setup ## What appends, reads, recovery and start-up of the log cost, printed as a table
 	$(BIN)/python tools/bench/bench_log.py
+	$(BIN)/python tools/bench/bench_compaction.py
+
+interop: setup ## Stock Kafka clients, Kafka's own tools (java and mvn, skipped without) and Kafka's files
+	$(PYTEST) tests/interop
 
 bench-processes: setup ## Start-up time, memory and failover of the processes, printed as a table
 	$(BIN)/python tools/bench/bench_processes.py
+
+bench-kafka: setup ## The same work on Apache Kafka (java, mvn) and Tidelog in one run, with ratios: five minutes
+	$(BIN)/python -m tools.bench.bench_kafka
 
 clean: ## Remove what the targets made, .venv included
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis dist

@@ -16,13 +16,14 @@ from tests.support.ports import free_port
 from tests.support.waiting import eventually
 from tidelog.kafka.types import topic_id_text
 
-VERSION = "3.9.1"
+VERSION = "3.9.2"
 _CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "tidelog-interop" / f"kafka-{VERSION}"
 _POM = f"""<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>tidelog</groupId><artifactId>interop</artifactId><version>1</version>
   <dependencies>
     <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>{VERSION}</version></dependency>
+    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka-tools</artifactId><version>{VERSION}</version></dependency>
   </dependencies>
 </project>
 """
@@ -58,10 +59,10 @@ def kafka_jars() -> Path:
     return jars
 
 
-def run_java(main: str, *arguments: str) -> str:
-    """The output of one of Kafka's programs; it must end well."""
+def run_java(main: str, *arguments: str, given: str = "") -> str:
+    """The output of one of Kafka's programs, which reads what it is given; it must end well."""
     command = ["java", "-Xmx256m", "-cp", f"{kafka_jars()}/*", main, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, input=given)
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout
 

@@ -17,7 +17,8 @@ from tidelog.kafka.types import BrokerEpoch, ControllerEpoch, ControllerId, Endp
 
 NO_LEADER = -1
 LEADER_DURING_DELETE = -2  # Kafka's sentinel: the receiver forgets the partition
-INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state"})
+CONSUMER_OFFSETS, TRANSACTION_STATE = "__consumer_offsets", "__transaction_state"
+INTERNAL_TOPICS = frozenset({CONSUMER_OFFSETS, TRANSACTION_STATE})
 
 
 class Role(StrEnum):
@@ -107,6 +108,8 @@ class ClusterView:
     topics: dict[str, TopicView] = field(default_factory=dict)
     topic_names: dict[UUID, str] = field(default_factory=dict)
     shards: dict[tuple[str, int], ShardOwner] = field(default_factory=dict)
+    # Whether all topics were told once; before that one that is missing here may well exist.
+    knows_topics: bool = False
 
     @property
     def controller_id(self) -> int:
@@ -140,6 +143,7 @@ class ClusterView:
         self.controllers = {member.id: member for member in update.controllers}
         self.coordinators = {member.id: member for member in update.coordinators}
         if update.topics_complete:
+            self.knows_topics = True
             self.topics.clear()
             self.topic_names.clear()
         for topic in update.topics:

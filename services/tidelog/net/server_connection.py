@@ -60,6 +60,7 @@ class ServerConnection(asyncio.BufferedProtocol):
         self._closes_when_sent = False
         self._is_lost = False
         self._mute: asyncio.TimerHandle | None = None
+        self._before_next: Callable[[], object] | None = None
 
     # ---- for handlers
 
@@ -70,6 +71,10 @@ class ServerConnection(asyncio.BufferedProtocol):
     def defer(self) -> Slot:
         """Answer the request that is being handled later; answers to later requests wait behind it."""
         return self._answers.defer()
+
+    def before_next(self, action: Callable[[], object]) -> None:
+        """Call this when the next request comes, for example because its answer should not wait behind a long one."""
+        self._before_next = action
 
     def close(self) -> None:
         """Take no more requests, answer those taken so far, then close."""
@@ -84,10 +89,13 @@ class ServerConnection(asyncio.BufferedProtocol):
         self._transport.abort()
 
     def mute(self, duration_ms: float) -> None:
-        """Take no requests for so long: how a client that exceeds its quota is slowed down."""
+        """Take no requests for so long, or longer if that was said before: how a client that exceeds its quota is slowed."""
+        until_s = self._loop.time() + duration_ms / 1000
         if self._mute is not None:
+            if self._mute.when() >= until_s:
+                return
             self._mute.cancel()
-        self._mute = self._loop.call_later(duration_ms / 1000, self._unmute)
+        self._mute = self._loop.call_at(until_s, self._unmute)
         self._adjust()
 
     # ---- for the listener
@@ -159,6 +167,9 @@ class ServerConnection(asyncio.BufferedProtocol):
     # ---- requests
 
     def _on_frame(self, frame: memoryview) -> None:
+        if self._before_next is not None:
+            action, self._before_next = self._before_next, None
+            action()
         self._handler(self, frame)
         self._frames.held = self._must_hold()
 

@@ -26,7 +26,7 @@ class ProducerIdBlocks(controller_pb2_grpc.ControllerServicer):
     def __init__(self) -> None:
         self._firsts = itertools.count(0, 10)
 
-    def AllocateProducerIds(self, request: Any, context: Any) -> controller_pb2.AllocateProducerIdsResponse:  # noqa: ARG002, N802
+    def AllocateProducerIds(self, request: Any, context: Any) -> controller_pb2.AllocateProducerIdsResponse:  # noqa: N802
         return controller_pb2.AllocateProducerIdsResponse(first_producer_id=next(self._firsts), count=10)
 
 

@@ -1,5 +1,6 @@
 """LeaderAndIsr and StopReplica: which word of a controller counts, and what follows from it."""
 
+import urllib.request
 import uuid
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,8 @@ def refusal(call: Any) -> int:
     """The Kafka code with which a whole call is refused."""
     with pytest.raises(grpc.RpcError) as refused:
         call()
-    return int(dict(refused.value.trailing_metadata())[CODE_KEY])  # type: ignore[attr-defined]
+    metadata = refused.value.trailing_metadata() or ()
+    return next(int(entry.value) for entry in metadata if entry.key == CODE_KEY)
 
 
 def state_of(controller: FakeController, topic: types_pb2.TopicState, **fields: Any) -> types_pb2.TopicState:
@@ -174,8 +176,6 @@ async def test_flush_messages_is_waited_for(controller: FakeController, connecti
 
 
 def test_metrics_have_the_names_of_kafka(controller: FakeController, topic: str) -> None:
-    import urllib.request
-
     controller.create(topic, partitions=2)
 
     def text() -> str:

@@ -2,7 +2,9 @@
 
 import asyncio
 import struct
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -15,6 +17,7 @@ from tidelog.broker.wire import describe_cluster, metadata
 from tidelog.broker.wire.dispatch import MESSAGE_BYTES_MAX, Dispatcher
 from tidelog.broker.wire.served import RequestContext, ServedApi, ServedFrames
 from tidelog.kafka.cluster import ClusterView, Member, MetadataUpdate, PartitionView, TopicView
+from tidelog.kafka.errors import KafkaCode
 from tidelog.kafka.types import BrokerEpoch, ControllerEpoch, ControllerId, Endpoint, LeaderEpoch
 from tidelog.kafka.wire.headers import encode_request, encode_response, response_body_at
 from tidelog.kafka.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -40,16 +43,37 @@ def list_groups_frame(context: RequestContext, frame: memoryview, body_at: int) 
     context.connection.reply(encode_response(response, context.version, context.correlation_id))
 
 
+class Unlimited:
+    """No topics by themselves, and no quotas; `throttle_ms` is for requests whose time is taken."""
+
+    is_enabled = False
+    times_requests = False
+    throttle_ms = 0
+
+    def create(self, names: Iterable[str]) -> dict[str, KafkaCode]:
+        raise AssertionError(names)
+
+    def request_ms(self, context: RequestContext) -> int:
+        assert context.started_ns
+        return self.throttle_ms
+
+
 @pytest.fixture
-def server() -> Iterator[WireServer]:
+def throttling() -> Any:
+    return Unlimited()
+
+
+@pytest.fixture
+def server(throttling: Any) -> Iterator[WireServer]:
     view = ClusterView()
     dispatcher = Dispatcher(
         [
-            metadata.served(view),
+            metadata.served(view, Unlimited()),
             describe_cluster.served(view),
             ServedApi(HEARTBEAT, parse_versions("0-4"), heartbeat_later),
             ServedFrames(LIST_GROUPS, parse_versions("0-5"), list_groups_frame),
-        ]
+        ],
+        throttling,
     )
     with wire_server(uvloop.new_event_loop, dispatcher) as started:
         broker = Member(3, BrokerEpoch(1), (Endpoint("PLAINTEXT", "127.0.0.1", started.port),))
@@ -158,3 +182,15 @@ async def test_aiokafka_bootstraps(server: WireServer) -> None:
         assert [broker.nodeId for broker in client.cluster.brokers()] == [3]
     finally:
         await client.close()
+
+
+def test_a_request_that_took_too_long_is_answered_and_the_next_one_waits(client: Client, throttling: Any) -> None:
+    throttling.times_requests, throttling.throttle_ms = True, 400
+    began = time.monotonic()
+    client.send_raw(encode_request(MetadataRequest(topics=[]), 9, 1, "test"))
+    assert receive_metadata(client, 9, 1).throttle_time_ms == 400
+    assert time.monotonic() - began < 0.35
+    throttling.times_requests = False
+    client.send_raw(encode_request(MetadataRequest(topics=[]), 9, 2, "test"))
+    assert receive_metadata(client, 9, 2).throttle_time_ms == 0
+    assert time.monotonic() - began > 0.35

@@ -206,6 +206,20 @@ def test_a_muted_connection_is_served_again_after_its_time(serve: Serve) -> None
         assert client.receive() == request(4)
 
 
+def test_the_longer_of_two_mutes_holds(serve: Serve) -> None:
+    def mute_twice(connection: ServerConnection, frame: memoryview) -> None:
+        echo(connection, frame)
+        connection.mute(400)
+        connection.mute(1)
+
+    with serve(mute_twice).connect() as client:
+        client.send(request(1), request(2))
+        assert client.receive() == request(1)
+        start = time.monotonic()
+        assert client.receive() == request(2)
+        assert time.monotonic() - start > 0.25
+
+
 def test_a_client_that_shut_its_side_gets_what_is_due_and_is_closed(serve: Serve) -> None:
     with serve(echo).connect() as client:
         client.send(request(1), request(2))

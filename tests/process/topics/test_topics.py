@@ -53,9 +53,7 @@ def folders(brokers: list[Service], name: str) -> set[str]:
     return {path.name for path in found if path.name.startswith(f"{name}-")}
 
 
-def test_a_topic_is_made_on_disk_in_zookeeper_and_in_everybodys_metadata(
-    brokers: list[Service], zk: Zookeeper
-) -> None:
+def test_a_topic_is_made_on_disk_in_zookeeper_and_in_everybodys_metadata(brokers: list[Service], zk: Zookeeper) -> None:
     assert create(brokers[1], "t", partitions=4) == [KafkaCode.NONE]
     assert set(leaders(brokers[1], "t").values()) == {1, 2}, "the broker that was asked knows when it answers"
     eventually(lambda: leaders(brokers[0], "t") == leaders(brokers[1], "t"))

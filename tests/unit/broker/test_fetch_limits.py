@@ -43,7 +43,7 @@ def test_before_version_3_limits_are_hard(version: int) -> None:
 
 def test_bounds_of_broker_and_quota() -> None:
     assert fetch_bounds(1000, 10, 500) == (500, 10)
-    assert fetch_bounds(1000, 900, 5000, quota_max_bytes=300) == (300, 300), "more than the most is never awaited"
+    assert fetch_bounds(1000, 900, 300) == (300, 300), "more than the most is never awaited"
     assert fetch_bounds(-1, 1, 500) == (0, 0)
 
 

@@ -19,7 +19,7 @@ from tidelog.kafka.cluster import Role
 from tidelog.kafka.errors import KafkaCode
 from tidelog.kafka.types import BrokerId, Endpoint, TopicName
 from tidelog.zk.operations import Create
-from tidelog.zk.znodes import LOG_DIR_EVENTS, ConfigEntity, ConfigZnode, LogDirEventZnode
+from tidelog.zk.znodes import CONFIG_CHANGES, LOG_DIR_EVENTS, ConfigEntity, ConfigZnode, LogDirEventZnode
 
 T0, T1 = tp("t", 0), tp("t", 1)
 
@@ -83,6 +83,19 @@ def test_an_unclean_election_allowed_later_is_found_when_due(cluster: ModelClust
     shared = ConfigZnode.encode({"unclean.leader.election.enable": "true"})
     cluster.zk.put(ConfigZnode.path(ConfigEntity.broker(None)), shared)
     driven.post(ElectionsDue())
+    driven.run()
+    assert cluster.lead(T0) == (2, (2,), 2)
+
+
+def test_an_unclean_election_happens_at_once_when_the_topic_comes_to_allow_it(cluster: ModelCluster) -> None:
+    driven = running(cluster)
+    cluster.write_isr(T0, 1)
+    driven.run()
+    cluster.kill_broker(1)
+    driven.run()
+    entity = ConfigEntity.topic("t")
+    cluster.zk.put(ConfigZnode.path(entity), ConfigZnode.encode({"unclean.leader.election.enable": "true"}))
+    cluster.zk.put(f"{CONFIG_CHANGES}/config_change_0000000000", b"{}")
     driven.run()
     assert cluster.lead(T0) == (2, (2,), 2)
 

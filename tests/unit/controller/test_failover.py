@@ -152,6 +152,11 @@ def test_answers_to_a_former_epochs_requests_are_not_heeded(cluster: ModelCluste
     assert cluster.lead(T0)[0] == 1
 
 
+def test_tags_are_not_used_again_after_another_election(cluster: ModelCluster) -> None:
+    tags = [effect.tag for id in range(2) for effect in running(cluster, id).effects if isinstance(effect, Zk)]
+    assert len(set(tags)) == len(tags)
+
+
 def test_changes_of_many_nodes_are_read_together() -> None:
     cluster = cluster_of(1, topics={f"t{index}": {0: (1,)} for index in range(20)})
     driven = running(cluster)

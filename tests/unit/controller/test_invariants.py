@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from tests.support.controller_driver import Driven, ModelCluster, tp
-from tests.support.zookeeper_model import BadVersion, Change
+from tests.support.zookeeper_model import Change
 from tidelog.controller.core.effects import Send, Tell, TellOne
 from tidelog.controller.core.events import (
     ControlledShutdownRequested,
@@ -18,8 +18,10 @@ from tidelog.controller.core.events import (
 )
 from tidelog.controller.core.requests import LeaderAndIsr
 from tidelog.controller.core.topic_checks import MorePartitions, NewTopic
+from tidelog.controller.core.zk_requests import Write
 from tidelog.kafka.cluster import LEADER_DURING_DELETE, NO_LEADER, PartitionView, Role
 from tidelog.kafka.types import TopicPartition
+from tidelog.zk.operations import SetData
 from tidelog.zk.znodes import PartitionState, PartitionStateZnode
 
 BROKERS = (1, 2, 3, 4)
@@ -41,10 +43,12 @@ class ControllerMachine(RuleBasedStateMachine):
         self.cluster.on_told = self._on_told
         self.history: dict[tuple[str, TopicPartition, int], PartitionState] = {}
         self.leaders: dict[tuple[str, TopicPartition, int], int] = {}
-        self.newest: dict[TopicPartition, tuple[str, int]] = {}
+        self.newest: dict[TopicPartition, tuple[str, PartitionState]] = {}
         self.requests = 0
+        self.leader_writes = False
         for id in BROKERS[:3]:
             self.cluster.start_broker(id)
+        self.cluster.write_topic("a", {0: (1, 2, 3), 1: (2, 3)})
         self.active: Driven = self.cluster.controller()
 
     # What is watched all the time
@@ -64,9 +68,13 @@ class ControllerMachine(RuleBasedStateMachine):
         assert state.isr, "an ISR is never empty"
         assert state.leader == NO_LEADER or state.leader in state.isr
         assert state.leader == NO_LEADER or state.leader in topic.partitions[partition.partition].replicas
-        last_life, last_epoch = self.newest.get(partition, (life, -1))
-        assert last_life != life or state.leader_epoch >= last_epoch, "a leader epoch never falls"
-        self.newest[partition] = (life, state.leader_epoch)
+        last_life, last = self.newest.get(partition, ("", state))
+        if last_life == life:
+            assert state.leader_epoch >= last.leader_epoch, "a leader epoch never falls"
+            assert self.leader_writes or state.recovering or set(state.isr) <= set(last.isr), (
+                "only leaders add to an ISR"
+            )
+        self.newest[partition] = (life, state)
         if state.leader != NO_LEADER:
             known = self.leaders.setdefault((life, partition, state.leader_epoch), state.leader)
             assert known == state.leader, "one leader an epoch"
@@ -149,19 +157,36 @@ class ControllerMachine(RuleBasedStateMachine):
             self.active.post(ControlledShutdownRequested(self._next(), id, member.epoch))
 
     @rule(partition=partitions, keep=st.sets(brokers), announce=st.booleans())
-    def leader_changes_isr(self, partition: TopicPartition, keep: set[int], announce: bool) -> None:
-        """Only a leader that lives changes its ISR, and never leaves it; members must be live replicas."""
+    def isr_changes(self, partition: TopicPartition, keep: set[int], announce: bool) -> None:
+        self.leader_changes_isr(partition, keep, announce=announce)
+
+    def leader_changes_isr(self, partition: TopicPartition, keep: set[int], *, announce: bool) -> None:
+        """Also by a leader that is dead to the controller and does not know it. New members are live replicas."""
         if self.cluster.zk.get(PartitionStateZnode.path(partition)) is None:
             return
         leader = self.cluster.state(partition).leader
         replicas = self.cluster.topic(partition.topic).partitions[partition.partition].replicas
-        if leader not in self.cluster.brokers or leader not in replicas:
+        if leader not in replicas:
             return
         others = [id for id in replicas if id in keep and id in self.cluster.brokers and id != leader]
-        try:
-            self.cluster.write_isr(partition, leader, *others, announce=announce)
-        except BadVersion:
-            raise AssertionError("the model writes at once") from None
+        self.leader_writes = True
+        self.cluster.write_isr(partition, leader, *others, announce=announce)
+        self.leader_writes = False
+
+    @rule(keep=st.sets(brokers))
+    def leader_writes_first(self, keep: set[int]) -> None:
+        """States were read and decided on, and before they are written their leaders write them."""
+        while not self._states_to_write() and self.active.step():
+            pass
+        for partition in self._states_to_write():
+            self.leader_changes_isr(partition, keep, announce=False)
+
+    def _states_to_write(self) -> list[TopicPartition]:
+        request = self.active.zk_request
+        paths = (
+            [op.path.split("/") for op in request.ops if isinstance(op, SetData)] if isinstance(request, Write) else []
+        )
+        return [tp(words[3], int(words[5])) for words in paths if words[-1] == "state"]
 
     @rule(id=brokers, partition=partitions, fails=st.booleans())
     def disk(self, id: int, partition: TopicPartition, fails: bool) -> None:

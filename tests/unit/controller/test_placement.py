@@ -68,6 +68,8 @@ def test_racks_are_not_heeded_if_one_broker_tells_none() -> None:
     [
         (0, 1, KafkaCode.INVALID_PARTITIONS),
         (-2, 1, KafkaCode.INVALID_PARTITIONS),
+        (50_001, 1, KafkaCode.INVALID_PARTITIONS),
+        (10**9, 1, KafkaCode.INVALID_PARTITIONS),
         (1, 0, KafkaCode.INVALID_REPLICATION_FACTOR),
         (1, 4, KafkaCode.INVALID_REPLICATION_FACTOR),
     ],

@@ -3,6 +3,7 @@
 import asyncio
 import errno
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from tidelog.broker.log.cleaner.cleaner import Cleaner, CleanerLimits
 from tidelog.broker.log.cleaner.dirty import look_at
 from tidelog.broker.log.cleaner.grouping import group_segments
 from tidelog.broker.log.cleaner.running import CleanerThreads
-from tidelog.broker.log.cleaner.source import SourceSegment
+from tidelog.broker.log.cleaner.source import SourceSegment, UncleanableError
 from tidelog.broker.log.config import LogConfig
 from tidelog.broker.log.files import Files
 from tidelog.broker.log.log import Log
@@ -248,10 +249,35 @@ async def test_an_uncleanable_log_is_told_once_and_the_others_go_on(
     await until(lambda: cleaner.counts.cleanings == 1 and cleaner.uncleanable)
     await stop(task)
     assert len(pairs_of(good)) == 5
-    assert cleaner.uncleanable[bad.partition].endswith("damaged at position 0.")
+    assert cleaner.uncleanable[bad].endswith("damaged at position 0.")
     assert (cleaner.counts.uncleanable_partitions, cleaner.counts.uncleanable_bytes) == (1, bad.size)
     assert [r.message for r in caplog.records if "bad-0 is not compacted any more" in r.message] != []
     assert not bad.is_offline
+
+
+async def test_a_log_that_is_deleted_meanwhile_is_given_up_and_its_name_is_free(store: Store) -> None:
+    log = store.log("t", 30)
+    cleaner = Cleaner(store.store)
+    dirty = cleaner.take_dirtiest(NOW)
+    assert dirty is not None
+    steps = cleaning(log).steps()
+    work = next(steps)
+    store.store.delete(log.partition, NOW)
+    new = store.log("t", 30, keys=3)
+    assert cleaner.take_dirtiest(NOW) is None
+    with suppress(UncleanableError, StopIteration):
+        while True:
+            work = steps.send(work())
+    cleaner.on_given_up(log)
+    again = cleaner.take_dirtiest(NOW)
+    assert again is not None
+    assert again.log is new
+    assert len(pairs_of(new)) == 30
+    cleaner.on_uncleanable(new, "for a reason")
+    assert cleaner.take_dirtiest(NOW) is None
+    store.store.delete(new.partition, NOW)
+    cleaner.take_dirtiest(NOW)
+    assert cleaner.uncleanable == {}
 
 
 class FailingFiles(ForgetfulFiles):

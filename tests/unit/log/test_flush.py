@@ -131,6 +131,21 @@ def test_a_failed_sync_takes_the_directory_offline(disk: LogOnDisk, log: Log) ->
     flusher.close()
 
 
+def test_a_log_that_is_deleted_while_it_is_synced_takes_nothing_with_it(disk: LogOnDisk, log: Log) -> None:
+    class GoneFiles(Files):
+        def sync_dir(self, path: str) -> None:
+            raise FileNotFoundError(errno.ENOENT, "No such file or directory", path)
+
+    owner, done = Owner(), list[OSError | None]()
+    flusher = Flusher(GoneFiles(), owner.inbox.put)
+    append(log)
+    flusher.flush(log, NOW, done.append)
+    log.is_offline = True
+    owner.run_one()
+    assert (disk.errors, len(done)) == ([], 1)
+    flusher.close()
+
+
 def test_removals_run_in_the_thread(tmp_path: Path) -> None:
     owner, errors = Owner(), list[OSError]()
     (tmp_path / "x").write_text("x")

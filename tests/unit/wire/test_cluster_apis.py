@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -22,6 +22,9 @@ from tidelog.kafka.wire.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 NOT_ASKED = -(2**31)
 ORDERS_ID, OFFSETS_ID = uuid4(), uuid4()
@@ -60,6 +63,22 @@ def view() -> ClusterView:
 
 
 @dataclass
+class FakeCreation:
+    """Notes what is to be created."""
+
+    is_enabled: bool = True
+    code: KafkaCode = KafkaCode.LEADER_NOT_AVAILABLE
+    created: list[str] = field(default_factory=list)
+
+    def create(self, names: Iterable[str]) -> dict[str, KafkaCode]:
+        self.created += names
+        return dict.fromkeys(self.created, self.code)
+
+
+NO_CREATION = FakeCreation(is_enabled=False)
+
+
+@dataclass
 class FakeConnection:
     listener: str = "PLAINTEXT"
 
@@ -76,7 +95,7 @@ def ask_metadata(
     view: ClusterView, version: int, *names: str, listener: str = "PLAINTEXT", **more: Any
 ) -> MetadataResponse:
     request = MetadataRequest(topics=[MetadataRequestTopic(name=name) for name in names], **more)
-    answer: MetadataResponse = ask(metadata.served(view), version, request, listener)
+    answer: MetadataResponse = ask(metadata.served(view, NO_CREATION), version, request, listener)
     return answer
 
 
@@ -139,7 +158,7 @@ def test_the_oldest_clients_are_not_told_of_replicas_on_dead_brokers(view: Clust
 @pytest.mark.parametrize("version", range(13))
 def test_all_topics_are_asked_for_with_null_or_in_v0_with_an_empty_list(view: ClusterView, version: int) -> None:
     request = MetadataRequest(topics=[] if version == 0 else None)
-    answer = ask(metadata.served(view), version, request)
+    answer = ask(metadata.served(view, NO_CREATION), version, request)
     assert {topic.name: topic.is_internal for topic in answer.topics} == {
         "orders": False,
         "__consumer_offsets": version >= 1,
@@ -164,9 +183,32 @@ def test_unknown_and_invalid_names_are_errors_of_those_topics_only(view: Cluster
     assert answer.topics[0].topic_id == UUID(int=0)
 
 
+def ask_with(creation: FakeCreation, view: ClusterView, version: int, **more: Any) -> dict[str | None, int]:
+    names = ["orders", "new", "a/b"]
+    request = MetadataRequest(topics=[MetadataRequestTopic(name=name) for name in names], **more)
+    answer: MetadataResponse = ask(metadata.served(view, creation), version, request)
+    return {topic.name: topic.error_code for topic in answer.topics}
+
+
+@pytest.mark.parametrize("version", range(13))
+def test_an_unknown_topic_is_created_where_the_client_allows_it(view: ClusterView, version: int) -> None:
+    for allowed in (True, False):
+        creation = FakeCreation()
+        codes = ask_with(creation, view, version, allow_auto_topic_creation=allowed)
+        is_created = allowed or version < 4
+        assert creation.created == (["new"] if is_created else [])
+        assert codes == {"orders": 0, "new": 5 if is_created else 3, "a/b": KafkaCode.INVALID_TOPIC_EXCEPTION}
+
+
+def test_an_unknown_topic_is_not_created_where_that_is_off(view: ClusterView) -> None:
+    creation = FakeCreation(is_enabled=False)
+    assert ask_with(creation, view, 9)["new"] == KafkaCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert creation.created == []
+
+
 def ask_by_id(view: ClusterView, version: int, topic_id: UUID, name: str | None) -> MetadataResponseTopic:
     request = MetadataRequest(topics=[MetadataRequestTopic(topic_id=topic_id, name=name)])
-    answer: MetadataResponse = ask(metadata.served(view), version, request)
+    answer: MetadataResponse = ask(metadata.served(view, NO_CREATION), version, request)
     return answer.topics[0]
 
 
@@ -215,7 +257,7 @@ def test_describe_cluster_knows_brokers_only(view: ClusterView, endpoint_type: i
 
 
 def ask_versions(view: ClusterView, version: int, name: str = "client", software: str = "1.0") -> ApiVersionsResponse:
-    served = api_versions.served([metadata.served(view), describe_cluster.served(view)])
+    served = api_versions.served([metadata.served(view, NO_CREATION), describe_cluster.served(view)])
     request = ApiVersionsRequest(client_software_name=name, client_software_version=software)
     answer: ApiVersionsResponse = ask(served, version, request)
     return answer

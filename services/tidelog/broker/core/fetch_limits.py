@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from tidelog.broker.core.delayed_operations import ANSWER_NOW
 
-INT32_MAX = (1 << 31) - 1
 _SOFT_LIMITS_SINCE = 3
 
 
@@ -20,11 +19,9 @@ class FetchBounds(NamedTuple):
     min_bytes: int
 
 
-def fetch_bounds(
-    max_bytes: int, min_bytes: int, broker_max_bytes: int, quota_max_bytes: int = INT32_MAX
-) -> FetchBounds:
-    """The request's bounds within those of the broker (fetch.max.bytes) and of the client's quota."""
-    largest = max(0, min(max_bytes, broker_max_bytes, quota_max_bytes))
+def fetch_bounds(max_bytes: int, min_bytes: int, broker_max_bytes: int) -> FetchBounds:
+    """The request's bounds within those of the broker: fetch.max.bytes, or less if the client has a quota."""
+    largest = max(0, min(max_bytes, broker_max_bytes))
     return FetchBounds(largest, min(min_bytes, largest))
 
 

@@ -65,6 +65,8 @@ class PartitionFollower:
 
     __slots__ = (
         "_backoff_ms",
+        "_backoff_ms_max",
+        "_backoff_ms_min",
         "fetch_offset",
         "is_in_sync",
         "last_fetched_epoch",
@@ -81,8 +83,13 @@ class PartitionFollower:
         log_end_offset: int,
         latest_epoch: int,
         *,
-        fetch_backoff_ms: int = 1000,
+        fetch_backoff_ms: float = 1000,
+        first_backoff_ms: float | None = None,
     ) -> None:
+        """A first failure is retried after `first_backoff_ms`, each that follows after twice the time.
+
+        In the first moments of an epoch the leader may not have heard of it yet, and that passes in milliseconds.
+        """
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch
         self.fetch_offset = log_end_offset
@@ -91,7 +98,9 @@ class PartitionFollower:
         self.retry_at_ms: float = 0
         # As far as we know: we have everything that the leader told us it has. Decides about throttling only.
         self.is_in_sync = False
-        self._backoff_ms = fetch_backoff_ms
+        self._backoff_ms_max = fetch_backoff_ms
+        self._backoff_ms_min = fetch_backoff_ms if first_backoff_ms is None else min(first_backoff_ms, fetch_backoff_ms)
+        self._backoff_ms = self._backoff_ms_min
 
     def is_ready(self, now_ms: float) -> bool:
         """Does it take part in a fetch that is sent now?"""
@@ -111,6 +120,7 @@ class PartitionFollower:
         self.fetch_offset = log_end_offset
         self.last_fetched_epoch = latest_epoch
         self.is_in_sync = log_end_offset >= leader_high_watermark
+        self._backoff_ms = self._backoff_ms_min
 
     def on_diverging(
         self,
@@ -172,6 +182,7 @@ class PartitionFollower:
         if self.state is not FollowerState.FAILED:
             self.state = FollowerState.DELAYED
             self.retry_at_ms = now_ms + self._backoff_ms
+            self._backoff_ms = min(self._backoff_ms * 2, self._backoff_ms_max)
         return Verdict.DELAYED
 
     def fail(self) -> Step:

@@ -64,6 +64,10 @@ class QuotaLimits:
             else:
                 bounds.pop(entity, None)
 
+    def has_any(self, key: str) -> bool:
+        """Whether anybody at all has a quota of this kind."""
+        return bool(self._bounds[key])
+
     def applied(self, key: str, user: str, client_id: str) -> Applied | None:
         """The most specific quota of a kind, or None."""
         bounds = self._bounds[key]

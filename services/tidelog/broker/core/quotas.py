@@ -132,6 +132,10 @@ class ClientQuotas:
         self._limits.set(entity, values)
         self.generation += 1
 
+    def has_any(self, key: str) -> bool:
+        """Whether anybody at all has a quota of this kind; mostly nobody has, and there is nothing to record."""
+        return self._limits.has_any(key)
+
     def produce(self, user: str, client_id: str) -> RateMeter | None:
         """For the bytes of Produce requests."""
         return self._meter(PRODUCER_BYTE_RATE, user, client_id, FOREVER_MS)

@@ -31,6 +31,11 @@ class ReplicationQuota:
         else:
             self._throttled.pop(topic, None)
 
+    @property
+    def is_on(self) -> bool:
+        """Is anything throttled at all?"""
+        return bool(self._throttled)
+
     def is_throttled(self, topic: str, partition: int) -> bool:
         """Is its traffic counted, and slowed down if need be?"""
         if not self._throttled:

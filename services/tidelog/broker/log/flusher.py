@@ -46,8 +46,10 @@ class Flusher:
         if error is None:
             finish_flush(log, job, now_ms)
         elif isinstance(error, OSError):
-            # After a failed sync nobody knows what is on the disk: the directory cannot be trusted any more.
-            log.io_failed(error)
+            # After a failed sync nobody knows what is on the disk: the directory cannot be trusted any more. But a log
+            # that was deleted meanwhile is offline, and its files are gone for that reason.
+            if not log.is_offline:
+                log.io_failed(error)
         else:
             raise error
         if on_done is not None:

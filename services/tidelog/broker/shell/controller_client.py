@@ -8,7 +8,7 @@ from tidelog.kafka.errors import KafkaCode, KafkaError
 from tidelog.kafka.types import GRPC_LISTENER
 from tidelog.rpc import controller_pb2_grpc
 from tidelog.runtime.cluster_mirror import ClusterMirror
-from tidelog.runtime.grpc_edge import CallFailed, Channel, DeadlineExceeded, connect
+from tidelog.runtime.grpc_edge import CallFailed, Channel, DeadlineExceeded, Unreachable, connect
 
 # How often a controller that says it is not active is asked again, if nobody tells of another one.
 _ASK_AGAIN_MS = 50.0
@@ -43,7 +43,8 @@ class ControllerClient:
                 except DeadlineExceeded:
                     raise KafkaError(KafkaCode.REQUEST_TIMED_OUT) from None
                 except CallFailed as failure:
-                    raise KafkaError(KafkaCode.NOT_CONTROLLER, f"The controller went away: {failure}") from failure
+                    if not _was_never_sent(failure):
+                        raise KafkaError(KafkaCode.NOT_CONTROLLER, f"The controller went away: {failure}") from failure
                 except KafkaError as refusal:
                     if refusal.code is not KafkaCode.NOT_CONTROLLER:
                         raise
@@ -63,6 +64,11 @@ class ControllerClient:
             await self.close()
             self._channel = connect(endpoint.address)
         return self._channel
+
+
+def _was_never_sent(failure: CallFailed) -> bool:
+    """A call that found no connection was not executed by anybody, so it may safely go to the next controller."""
+    return isinstance(failure, Unreachable) and "failed to connect" in failure.details.lower()
 
 
 async def _wait(changed: asyncio.Event, timeout_ms: float) -> None:

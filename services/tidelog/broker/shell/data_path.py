@@ -12,12 +12,16 @@ from tidelog.broker.shell.controller_requests import ControllerRequests
 from tidelog.broker.shell.data_metrics import DataMetrics
 from tidelog.broker.shell.deleting import Deleting
 from tidelog.broker.shell.fetching import Fetching
+from tidelog.broker.shell.isr_changes import IsrChanges
+from tidelog.broker.shell.log_dir_events import announce_failed_dir
 from tidelog.broker.shell.partitions import Partitions
 from tidelog.broker.shell.producer_ids import ProducerIds
 from tidelog.broker.shell.producing import Producing
+from tidelog.broker.shell.replication import Replication
+from tidelog.broker.shell.replication_metrics import ReplicationMetrics
+from tidelog.broker.shell.replication_quotas import ReplicationQuotas
 from tidelog.broker.shell.storage import Storage
 from tidelog.broker.shell.traffic import TrafficByTopic
-from tidelog.broker.shell.unreplicated import Unreplicated
 from tidelog.broker.shell.waiting import Waiting
 from tidelog.broker.wire import (
     delete_records,
@@ -33,14 +37,15 @@ from tidelog.broker.wire import (
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
+    from tidelog.broker.shell.client_throttling import ClientThrottling
     from tidelog.broker.shell.config_store import ConfigStore
-    from tidelog.broker.shell.partitions import Replication
     from tidelog.broker.shell.producer_ids import AllocateBlock
     from tidelog.broker.wire.served import Served
     from tidelog.kafka.configs.broker import BrokerConfig
     from tidelog.runtime.background import Background
     from tidelog.runtime.cluster_mirror import ClusterMirror
     from tidelog.runtime.process import Process
+    from tidelog.zk.session import ZkSession
 
 _SESSION_ID_MAX = 2**31 - 1
 
@@ -56,12 +61,17 @@ class DataPath:
         configs: ConfigStore,
         own_epoch: Callable[[], int | None],
         allocate_producer_ids: AllocateBlock,
-        replication: Replication | None = None,
+        session: ZkSession,
     ) -> None:
         clock = process.clock
         self._config = config
         self._process = process
         self.storage = Storage(config, process, configs.live)
+        self.isr_changes = IsrChanges(session, clock)
+        quotas = ReplicationQuotas(config, configs)
+        self.replication = Replication(
+            config, process, mirror.view, self.storage.store, self.isr_changes, quotas, own_epoch
+        )
         self.waiting = Waiting(process.timers, clock, asyncio.get_running_loop().call_soon)
         self.partitions = Partitions(
             config,
@@ -71,26 +81,28 @@ class DataPath:
             configs.live,
             TrafficByTopic(),
             self.waiting,
-            replication or Unreplicated(),
+            self.replication,
         )
         self.sessions = FetchSessionCache(config.max_incremental_fetch_session_cache_slots, _session_id)
         self.producing = Producing(self.partitions, clock)
-        self.fetching = Fetching(self.partitions, self.sessions, clock, config.fetch_max_bytes)
+        self.fetching = Fetching(self.partitions, self.sessions, clock, config.fetch_max_bytes, quotas.leader)
         self.deleting = Deleting(self.partitions)
         self.producer_ids = ProducerIds(allocate_producer_ids, process.spawn)
         self.controller_requests = ControllerRequests(
             self.partitions, mirror, own_epoch, configs.load_topic, lambda: self.storage.is_open
         )
-        self.storage.on_dir_failed = self.waiting.on_all_changed
+        self._session = session
+        self.storage.on_dir_failed = self._on_dir_failed
         configs.on_topic_changed(self.partitions.on_config_changed)
         process.registry.register(DataMetrics(self.partitions, self.storage, self.sessions))
+        process.registry.register(ReplicationMetrics(self.replication, self.isr_changes))
 
-    def served(self) -> list[Served]:
+    def served(self, throttling: ClientThrottling) -> list[Served]:
         """The APIs of the Kafka wire that are answered from here."""
         partitions, view = self.partitions, self.partitions.view
         return [
-            produce.served(self.producing, view),
-            fetch.served(self.fetching, view, self._config),
+            produce.served(self.producing, view, throttling),
+            fetch.served(self.fetching, view, self._config, throttling),
             list_offsets.served(partitions),
             offset_for_leader_epoch.served(partitions),
             init_producer_id.served(self.producer_ids.next),
@@ -98,6 +110,11 @@ class DataPath:
             describe_log_dirs.served(self.storage.store),
             describe_producers.served(partitions),
         ]
+
+    def _on_dir_failed(self) -> None:
+        self.waiting.on_all_changed()
+        announcement = announce_failed_dir(self._session, self.partitions.broker_id)
+        self._process.spawn(announcement, "log directory event")
 
     @asynccontextmanager
     async def closed_in_the_end(self) -> AsyncIterator[None]:
@@ -115,11 +132,14 @@ class DataPath:
         lag_check = self._process.timers.every(
             max(self._config.replica_lag_time_max_ms / 2, 1), self.partitions.check_lag
         )
+        tasks.spawn(self.isr_changes.write_proposals(), "isr changes")
+        tasks.spawn(self.isr_changes.announce(), "isr announcements")
         try:
             yield
         finally:
             lag_check.cancel()
             self.partitions.end_all()
+            await self.replication.close()
 
 
 def _session_id() -> int:

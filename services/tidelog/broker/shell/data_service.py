@@ -52,7 +52,10 @@ class DataService:
         isolation = Isolation.COMMITTED if request.read_committed else Isolation.HIGH_WATERMARK
         waited: asyncio.Future[FetchAnswer] = asyncio.get_running_loop().create_future()
         answer = self._data.fetching.fetch(
-            _fetch_asked(request), Reader(CONSUMER, isolation, leader_only=False), _FETCH_VERSION, lambda: _once(waited)
+            _fetch_asked(request),
+            Reader(CONSUMER, isolation, leader_only=False),
+            _FETCH_VERSION,
+            lambda _: _once(waited),
         )
         if answer is None:
             answer = await waited

@@ -28,16 +28,16 @@ class Deleted(NamedTuple):
 
 
 class _Awaited:
-    __slots__ = ("_epoch", "_partition", "_target")
+    __slots__ = ("_partition", "_since_epoch", "_target")
 
     def __init__(self, partition: Partition, target: int) -> None:
         self._partition = partition
         self._target = target
-        self._epoch = partition.leader_epoch
+        self._since_epoch = partition.leads_since_epoch
 
     def outcome(self) -> KafkaCode | None:
         leader = self._partition.leader
-        if leader is None or self._partition.leader_epoch != self._epoch:
+        if leader is None or self._partition.leads_since_epoch != self._since_epoch:
             return KafkaCode.NOT_LEADER_OR_FOLLOWER
         return leader.delete_records_outcome(self._target)
 

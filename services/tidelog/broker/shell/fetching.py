@@ -14,17 +14,30 @@ from tidelog.kafka.types import BrokerId
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Protocol
 
     from tidelog.broker.core.delayed_operations import ParkedPartition
     from tidelog.broker.core.fetch_limits import FetchBounds
     from tidelog.broker.core.fetch_session import FetchedPartition, SessionlessFetch
     from tidelog.broker.core.fetch_session_cache import FetchSessionCache
+    from tidelog.broker.core.replication_quota import ReplicationQuota
+    from tidelog.broker.log.log_file import FileRange
     from tidelog.broker.shell.partition import Partition, Reader
     from tidelog.broker.shell.partitions import Partitions
     from tidelog.broker.wire.hot_fetch import FetchAsked
     from tidelog.runtime.clock import Clock
 
     Respond = Callable[[FetchAnswer], None]
+    Defer = Callable[[Callable[[], object]], Respond]
+
+    class Charge(Protocol):
+        """Holds one fetch to the quota of its client."""
+
+        def most_at_once(self) -> int: ...
+        def throttle_ms(self, size: int) -> int:
+            """For how long the client is throttled; if at all, it gets nothing."""
+            ...
+
 
 TOPIC_IDS_FROM = 13
 _WITH_CURRENT_LEADER = frozenset({KafkaCode.NOT_LEADER_OR_FOLLOWER, KafkaCode.FENCED_LEADER_EPOCH})
@@ -33,17 +46,33 @@ _WITH_CURRENT_LEADER = frozenset({KafkaCode.NOT_LEADER_OR_FOLLOWER, KafkaCode.FE
 class Fetching:
     """What a broker does about Fetch."""
 
-    def __init__(self, partitions: Partitions, sessions: FetchSessionCache, clock: Clock, max_bytes: int) -> None:
+    def __init__(
+        self,
+        partitions: Partitions,
+        sessions: FetchSessionCache,
+        clock: Clock,
+        max_bytes: int,
+        replication_quota: ReplicationQuota,
+    ) -> None:
         """`max_bytes` is the broker's bound on one answer, fetch.max.bytes."""
+        self.replication_quota = replication_quota
         self.partitions = partitions
         self.sessions = sessions
         self.clock = clock
         self._max_bytes = max_bytes
 
     def fetch(
-        self, asked: FetchAsked, reader: Reader, version: int, defer: Callable[[], Respond]
+        self,
+        asked: FetchAsked,
+        reader: Reader,
+        version: int,
+        defer: Defer,
+        charge: Charge | None = None,
     ) -> FetchAnswer | None:
-        """The answer if it is known at once. Else None: what `defer` then gives is called with it later."""
+        """The answer if it is known at once. Else None: what `defer` then gives is called with it later.
+
+        `defer` gets something to call if the answer shall wait no longer.
+        """
         context = self.sessions.context(
             asked.session_id,
             asked.session_epoch,
@@ -53,8 +82,9 @@ class Fetching:
             version=version,
             is_follower=reader.is_follower,
         )
-        bounds = fetch_bounds(asked.max_bytes, asked.min_bytes, self._max_bytes)
-        reading = _Reading(self, context, reader, bounds, version)
+        largest = self._max_bytes if charge is None else min(self._max_bytes, charge.most_at_once())
+        bounds = fetch_bounds(asked.max_bytes, asked.min_bytes, largest)
+        reading = _Reading(self, context, reader, bounds, version, charge)
         reading.read(first=True)
         if answers_at_once(
             asked.max_wait_ms,
@@ -64,7 +94,7 @@ class Fetching:
             has_news=reading.has_news,
         ):
             return reading.answer()
-        reading.park(asked.max_wait_ms, defer())
+        reading.park(asked.max_wait_ms, defer)
         return None
 
 
@@ -75,6 +105,7 @@ class _Reading:
         "_answers",
         "_bounds",
         "_by_id",
+        "_charge",
         "_context",
         "_fetching",
         "_hosted",
@@ -85,13 +116,20 @@ class _Reading:
     )
 
     def __init__(
-        self, fetching: Fetching, context: SessionlessFetch, reader: Reader, bounds: FetchBounds, version: int
+        self,
+        fetching: Fetching,
+        context: SessionlessFetch,
+        reader: Reader,
+        bounds: FetchBounds,
+        version: int,
+        charge: Charge | None,
     ) -> None:
         self._fetching = fetching
         self._context = context
         self._reader = reader
         self._bounds = bounds
         self._version = version
+        self._charge = charge
         self._by_id = version >= TOPIC_IDS_FROM
         self._hosted = fetching.partitions.by_id if self._by_id else fetching.partitions.by_name
         self._answers: list[tuple[FetchedPartition, PartitionAnswer]] = []
@@ -111,6 +149,9 @@ class _Reading:
         code = context.begin_answer()
         if code is not KafkaCode.NONE:
             return FetchAnswer((), error_code=code)
+        throttle_ms = 0 if self._charge is None else self._charge.throttle_ms(self.size)
+        if throttle_ms:
+            return FetchAnswer((), context.throttled_session_id(), throttle_time_ms=throttle_ms)
         told = [
             answer
             for asked, answer in self._answers
@@ -124,7 +165,7 @@ class _Reading:
         ]
         return FetchAnswer(told, context.finish(self._fetching.clock.monotonic_ms()))
 
-    def park(self, max_wait_ms: int, respond: Respond) -> None:
+    def park(self, max_wait_ms: int, defer: Defer) -> None:
         """All partitions are hosted here: one that is not is news, and news does not wait."""
         waiting: dict[Partition, ParkedPartition] = {}
         for asked, _ in self._answers:
@@ -136,6 +177,7 @@ class _Reading:
             respond(self.answer())
 
         operation = DelayedFetch(waiting, self._bounds.min_bytes, answer_anew)
+        respond = defer(operation.force_complete)
         purgatory = self._fetching.partitions.waiting.fetch
         purgatory.try_complete_else_watch(operation, tuple(waiting), max_wait_ms, already_tried=True)
 
@@ -165,6 +207,8 @@ class _Reading:
                 high_watermark=partition.log.high_watermark, last_stable_offset=partition.log.last_stable_offset
             )
         records, high_watermark, last_stable_offset, log_start_offset, aborted = fetched
+        if records is not None and reader.is_follower and self._fetching.replication_quota.is_on:
+            records = self._within_quota(partition, records)
         if records is not None:
             size = records.size
             budget.spend(size)
@@ -185,6 +229,17 @@ class _Reading:
             preferred,
             diverging_epoch,
         )
+
+    def _within_quota(self, partition: Partition, records: FileRange) -> FileRange | None:
+        """What a throttled follower gets: nothing, while those who are not in sync are sent too much."""
+        quota, name, leader = self._fetching.replication_quota, partition.name, partition.led()
+        now_ms = self._fetching.clock.monotonic_ms()
+        is_in_sync = leader.is_in_sync(self._reader.replica_id)
+        if quota.must_wait(name.topic, name.partition, now_ms, is_in_sync=is_in_sync):
+            return None
+        if quota.is_throttled(name.topic, name.partition):
+            quota.record(records.size, now_ms)
+        return records
 
     def _note_follower(self, partition: Partition, asked: FetchedPartition) -> bool:
         """A follower that asks from an offset on has everything before it. True if that moved the high watermark."""

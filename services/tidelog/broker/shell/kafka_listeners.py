@@ -5,7 +5,9 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from functools import partial
 
+from tidelog.broker.shell.auto_creation import AutoCreation
 from tidelog.broker.shell.broker_loggers import BrokerLoggers
+from tidelog.broker.shell.client_throttling import ClientThrottling
 from tidelog.broker.shell.config_store import ConfigStore
 from tidelog.broker.shell.controller_client import ControllerClient
 from tidelog.broker.wire import (
@@ -39,13 +41,18 @@ _logger = logs.get("net")
 
 @asynccontextmanager
 async def kafka_listeners(
-    config: BrokerConfig, controller: ControllerClient, configs: ConfigStore, data_apis: Iterable[Served]
+    config: BrokerConfig,
+    controller: ControllerClient,
+    configs: ConfigStore,
+    data_apis: Iterable[Served],
+    creation: AutoCreation,
+    throttling: ClientThrottling,
 ) -> AsyncIterator[None]:
     """Serve the Kafka wire until the context is left."""
     view = controller.mirror.view
-    cluster_apis = [metadata.served(view), describe_cluster.served(view)]
-    topic_apis = _topic_apis(controller, configs)
-    dispatcher = Dispatcher([*cluster_apis, *topic_apis, *data_apis, *_config_apis(view, configs)])
+    cluster_apis = [metadata.served(view, creation), describe_cluster.served(view)]
+    topic_apis = _topic_apis(controller, configs, throttling)
+    dispatcher = Dispatcher([*cluster_apis, *topic_apis, *data_apis, *_config_apis(view, configs)], throttling)
     limits, admission = _limits(config), _admission(config)
     configs.on_broker_changed(partial(_renew_admission, admission))
     opened: list[Listener] = []
@@ -58,12 +65,12 @@ async def kafka_listeners(
         await asyncio.gather(*(listener.close(_CLOSE_TIMEOUT_S) for listener in opened))
 
 
-def _topic_apis(controller: ControllerClient, configs: ConfigStore) -> list[Served]:
+def _topic_apis(controller: ControllerClient, configs: ConfigStore, throttling: ClientThrottling) -> list[Served]:
     """What the active controller does for whoever asks any broker."""
     return [
-        create_topics.served(controller, configs.live),
-        delete_topics.served(controller),
-        create_partitions.served(controller),
+        create_topics.served(controller, configs.live, throttling),
+        delete_topics.served(controller, throttling),
+        create_partitions.served(controller, throttling),
         elect_leaders.served(controller),
         alter_partition_reassignments.served(controller),
         list_partition_reassignments.served(controller),

@@ -13,7 +13,7 @@ from tidelog.broker.log.flush import flush_is_due
 from tidelog.broker.log.reading import Isolation, fetch
 from tidelog.kafka.cluster import INTERNAL_TOPICS
 from tidelog.kafka.errors import KafkaCode, KafkaError
-from tidelog.kafka.types import BrokerId
+from tidelog.kafka.types import BrokerId, ControllerEpoch
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
@@ -32,6 +32,10 @@ if TYPE_CHECKING:
         """Writes what a leader proposes to the partition's state znode, and tells the leader what came of it."""
 
         def on_isr_proposed(self, partition: Partition) -> None: ...
+
+        def on_flushed(self, partition: Partition) -> None:
+            """Something that a follower appended is on the disk now."""
+            ...
 
 
 NO_EPOCH = -1
@@ -69,12 +73,14 @@ class Partition:
         "_flusher",
         "_isr_writer",
         "_waiting",
+        "controller_epoch",
         "follower",
         "is_hosted",
         "is_internal",
         "leader",
         "leader_epoch",
         "leader_id",
+        "leads_since_epoch",
         "log",
         "name",
         "partition_epoch",
@@ -104,6 +110,10 @@ class Partition:
         self.leader_epoch = NO_EPOCH
         self.leader_id = -1
         self.partition_epoch = -1
+        # Of the controller that gave it its role: what a leader writes to ZooKeeper carries it.
+        self.controller_epoch = ControllerEpoch(0)
+        # The leader epoch since which it leads without a break: what was appended since then is not cut off.
+        self.leads_since_epoch = NO_EPOCH
         self.replicas: tuple[BrokerId, ...] = ()
         self.leader: PartitionLeader | None = None
         self.follower: PartitionFollower | None = None
@@ -126,6 +136,8 @@ class Partition:
     ) -> None:
         """Lead in a new leader epoch, which starts at the end of the log whether or not anything is ever written."""
         self.log.assign_epoch(state.leader_epoch)
+        if self.leader is None:
+            self.leads_since_epoch = state.leader_epoch
         self.follower = None
         self.leader = PartitionLeader(
             broker_id,
@@ -161,6 +173,10 @@ class Partition:
         if changed & ISR:
             self._isr_writer.on_isr_proposed(self)
         self._waiting.on_changed(self, changed)
+
+    def on_high_watermark_adopted(self) -> None:
+        """A follower took over its leader's high watermark, or cut its log: consumers that read here look again."""
+        self._waiting.fetch.wake(self)
 
     # ---- appending
 
@@ -199,6 +215,8 @@ class Partition:
 
     def _flushed(self, now_ms: int) -> None:
         self._waiting.produce.wake(self)
+        if self.follower is not None:
+            self._isr_writer.on_flushed(self)
         # More may have come while the disk was busy.
         if not self.log.is_offline:
             self.flush_if_due(now_ms)

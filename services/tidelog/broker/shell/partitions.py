@@ -40,6 +40,10 @@ if TYPE_CHECKING:
             """The partition follows a leader, in a new leader epoch."""
             ...
 
+        def on_hosted(self, topic: str) -> None:
+            """A partition of this topic is here from now on."""
+            ...
+
         def on_stops(self, partition: Partition) -> None:
             """It does not follow any more, or not in that epoch; called before its role changes."""
             ...
@@ -47,6 +51,8 @@ if TYPE_CHECKING:
 
 # StopReplica's leader epochs that are not epochs: the topic is being deleted, or the controller does not know it.
 _EPOCH_DURING_DELETE, _EPOCH_UNKNOWN = -2, -1
+# The controller tells leader and followers at once: who is told first finds the other in the epoch before, for a moment.
+_FIRST_BACKOFF_MS = 10
 
 
 class Partitions:
@@ -200,6 +206,7 @@ class Partitions:
         )
         self.by_name[partition.topic, index] = partition
         self.by_id[topic_id.bytes, index] = partition
+        self._replication.on_hosted(topic)
         return partition
 
     def _log_of(self, name: TopicPartition, topic_id: TopicId, *, is_new: bool) -> Log:
@@ -225,6 +232,7 @@ class Partitions:
         self._replication.on_stops(partition)
         partition.leader_id = state.leader
         partition.replicas = tuple(BrokerId(replica) for replica in state.replicas)
+        partition.controller_epoch = state.controller_epoch
         if state.leader == self.broker_id:
             partition.lead(
                 self.broker_id,
@@ -255,6 +263,7 @@ class Partitions:
                 log.log_end_offset,
                 log.epochs.latest_epoch,
                 fetch_backoff_ms=self._config.replica_fetch_backoff_ms,
+                first_backoff_ms=_FIRST_BACKOFF_MS,
             )
         partition.follow(follower)
         if follower is not None:

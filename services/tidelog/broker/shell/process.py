@@ -1,6 +1,10 @@
 """The broker process: log directories, listeners and ZooKeeper around the broker's core."""
 
+from tidelog.broker.shell.auto_creation import AutoCreation
+from tidelog.broker.shell.catching_up import CatchingUp
+from tidelog.broker.shell.client_throttling import ClientThrottling
 from tidelog.broker.shell.config_store import ConfigStore
+from tidelog.broker.shell.controlled_shutdown import hand_over
 from tidelog.broker.shell.controller_client import ControllerClient
 from tidelog.broker.shell.data_path import DataPath
 from tidelog.broker.shell.data_service import DataService
@@ -41,6 +45,8 @@ async def _serve(config: BrokerConfig, process: Process) -> None:
     configs = ConfigStore(session, config)
     mirror = ClusterMirror(process.readiness, lambda: registrant.incarnation.epoch)
     controller = ControllerClient(mirror)
+    creation = AutoCreation(controller, configs.live, process.spawn)
+    throttling = ClientThrottling(configs, process.clock)
     data = DataPath(
         config,
         process,
@@ -48,7 +54,9 @@ async def _serve(config: BrokerConfig, process: Process) -> None:
         configs,
         lambda: registrant.incarnation.epoch,
         lambda: _allocate_producer_ids(controller, config.broker_id, registrant),
+        session,
     )
+    catching_up = CatchingUp(config.broker_id, mirror, process.readiness)
     service = BrokerService(mirror, data.controller_requests, DataService(data))
     servicers: list[Servicer] = [
         (broker_pb2_grpc.add_BrokerServicer_to_server, service),
@@ -58,7 +66,7 @@ async def _serve(config: BrokerConfig, process: Process) -> None:
         ops_http(config.ops_listener, process.pages),
         data.closed_in_the_end(),
         server(config.grpc_listener, servicers, [SERVICE_NAME, presence.SERVICE_NAME], process.readiness),
-        kafka_listeners(config, controller, configs, data.served()),
+        kafka_listeners(config, controller, configs, data.served(throttling), creation, throttling),
         session,
         process.background() as tasks,
     ):
@@ -68,7 +76,10 @@ async def _serve(config: BrokerConfig, process: Process) -> None:
             data.opened(cluster_id, tasks),
             registered(registrant, tasks),
         ):
+            tasks.spawn(catching_up.watch(), "catching up")
             await process.stopped()
+            data.replication.follow_nothing_new()
+            await hand_over(config, controller, data.partitions, lambda: registrant.incarnation.epoch)
 
 
 async def _allocate_producer_ids(

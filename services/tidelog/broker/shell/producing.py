@@ -29,19 +29,19 @@ _WITH_CURRENT_LEADER = frozenset({KafkaCode.NOT_LEADER_OR_FOLLOWER, KafkaCode.FE
 class Awaited:
     """A batch that is appended and not yet as safe as it was asked for."""
 
-    __slots__ = ("_all", "_end_offset", "_epoch", "_partition", "answer")
+    __slots__ = ("_all", "_end_offset", "_partition", "_since_epoch", "answer")
 
     def __init__(self, partition: Partition, end_offset: int, answer: Produced, *, wants_all: bool) -> None:
         self.answer = answer
         self._partition = partition
         self._end_offset = end_offset
-        self._epoch = partition.leader_epoch
+        self._since_epoch = partition.leads_since_epoch
         self._all = wants_all
 
     def outcome(self) -> KafkaCode | None:
         partition = self._partition
         leader = partition.leader
-        if leader is None or partition.leader_epoch != self._epoch:
+        if leader is None or partition.leads_since_epoch != self._since_epoch:
             # Another leader may cut it off: whether it is committed cannot be told here any more.
             return KafkaCode.NOT_LEADER_OR_FOLLOWER
         if partition.log.is_offline:

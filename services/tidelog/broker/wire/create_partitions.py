@@ -4,6 +4,7 @@
 - v3: quotas may refuse.
 
 Any broker passes the request on to the active controller, and answers once it has heard of a leader for every partition.
+As with CreateTopics, the controller checks the request of a client with a quota before it is counted.
 """
 
 from __future__ import annotations
@@ -26,16 +27,22 @@ from tidelog.kafka.wire.versions import parse_versions
 from tidelog.rpc import controller_pb2
 
 if TYPE_CHECKING:
+    from tidelog.broker.shell.client_throttling import ClientThrottling, MutationCharge
     from tidelog.broker.shell.controller_client import ControllerClient
     from tidelog.kafka.cluster import ClusterView
 
+_QUOTAS_REFUSE_FROM = 3
 
-def served(controller: ControllerClient) -> ServedApi:
-    return ServedApi(CREATE_PARTITIONS, parse_versions("0-3"), partial(_answer, controller))
+
+def served(controller: ControllerClient, throttling: ClientThrottling) -> ServedApi:
+    return ServedApi(CREATE_PARTITIONS, parse_versions("0-3"), partial(_answer, controller, throttling))
 
 
 async def _answer(
-    controller: ControllerClient, _: RequestContext, request: CreatePartitionsRequest
+    controller: ControllerClient,
+    throttling: ClientThrottling,
+    context: RequestContext,
+    request: CreatePartitionsRequest,
 ) -> CreatePartitionsResponse:
     time = RemainingTime(request.timeout_ms)
     counts = Counter(topic.name for topic in request.topics)
@@ -45,9 +52,38 @@ async def _answer(
         if count > 1
     ]
     wanted = [topic for topic in request.topics if counts[topic.name] == 1]
+    charge = throttling.mutations(context, _QUOTAS_REFUSE_FROM)
+    if charge is not None and wanted and not request.validate_only:
+        refused = await _refused_by_quota(controller, charge, wanted, request, time)
+        results += refused.values()
+        wanted = [topic for topic in wanted if topic.name not in refused]
     if wanted:
         results += await _grown(controller, wanted, request, time)
-    return CreatePartitionsResponse(results=results)
+    throttle_ms = 0 if charge is None else charge.throttle_time_ms
+    return CreatePartitionsResponse(results=results, throttle_time_ms=throttle_ms)
+
+
+async def _refused_by_quota(
+    controller: ControllerClient,
+    charge: MutationCharge,
+    topics: list[CreatePartitionsTopic],
+    request: CreatePartitionsRequest,
+    time: RemainingTime,
+) -> dict[str, CreatePartitionsTopicResult]:
+    """What the quota does not allow, and what the controller would not do anyway."""
+    trial = CreatePartitionsRequest(topics=topics, timeout_ms=request.timeout_ms, validate_only=True)
+    counts = {topic.name: topic.count for topic in topics}
+    refused = {}
+    for result in await _grown(controller, topics, trial, time):
+        try:
+            if result.error_code == KafkaCode.NONE:
+                present = controller.mirror.view.topics.get(result.name)
+                charge.admit(counts[result.name] - (0 if present is None else len(present.partitions)))
+                continue
+        except KafkaError as refusal:
+            result = _result(result.name, refusal.code, refusal.message)
+        refused[result.name] = result
+    return refused
 
 
 async def _grown(

@@ -5,6 +5,8 @@
 - v6: quotas may refuse.  v7: topic ids.
 
 Any broker passes the request on to the active controller, and answers once it has heard of a leader for every partition.
+A client with a quota of changes has the request checked by the controller first: what is refused anyway costs nothing.
+The broker counts by itself, but clients go to the one that is told to be the controller.
 """
 
 from __future__ import annotations
@@ -31,26 +33,59 @@ from tidelog.rpc import controller_pb2
 
 if TYPE_CHECKING:
     from tidelog.broker.core.live_config import LiveConfig
+    from tidelog.broker.shell.client_throttling import ClientThrottling, MutationCharge
     from tidelog.broker.shell.controller_client import ControllerClient
     from tidelog.kafka.cluster import ClusterView
 
+_QUOTAS_REFUSE_FROM = 6
 
-def served(controller: ControllerClient, live: LiveConfig) -> ServedApi:
-    return ServedApi(CREATE_TOPICS, parse_versions("0-7"), partial(_answer, controller, live))
+
+def served(controller: ControllerClient, live: LiveConfig, throttling: ClientThrottling) -> ServedApi:
+    return ServedApi(CREATE_TOPICS, parse_versions("0-7"), partial(_answer, controller, live, throttling))
 
 
 async def _answer(
-    controller: ControllerClient, live: LiveConfig, _: RequestContext, request: CreateTopicsRequest
+    controller: ControllerClient,
+    live: LiveConfig,
+    throttling: ClientThrottling,
+    context: RequestContext,
+    request: CreateTopicsRequest,
 ) -> CreateTopicsResponse:
     time = RemainingTime(request.timeout_ms)
     results = _refused_here(request.topics)
     wanted = [topic for topic in request.topics if topic.name not in results]
+    charge = throttling.mutations(context, _QUOTAS_REFUSE_FROM)
+    if charge is not None and wanted and not request.validate_only:
+        results |= await _refused_by_quota(controller, charge, wanted, request, time)
+        wanted = [topic for topic in wanted if topic.name not in results]
     if wanted:
         results |= await _created(controller, wanted, request, time)
     for topic in wanted:
         if (result := results.get(topic.name)) is not None and result.error_code == KafkaCode.NONE:
             result.configs = _configs(live, topic)
-    return CreateTopicsResponse(topics=list(results.values()))
+    throttle_ms = 0 if charge is None else charge.throttle_time_ms
+    return CreateTopicsResponse(topics=list(results.values()), throttle_time_ms=throttle_ms)
+
+
+async def _refused_by_quota(
+    controller: ControllerClient,
+    charge: MutationCharge,
+    topics: list[CreatableTopic],
+    request: CreateTopicsRequest,
+    time: RemainingTime,
+) -> dict[str, CreatableTopicResult]:
+    """What the quota does not allow, and what the controller would not do anyway."""
+    trial = CreateTopicsRequest(topics=topics, timeout_ms=request.timeout_ms, validate_only=True)
+    refused = {}
+    for name, result in (await _created(controller, topics, trial, time)).items():
+        try:
+            if result.error_code == KafkaCode.NONE:
+                charge.admit(result.num_partitions)
+                continue
+        except KafkaError as refusal:
+            result = _refusal(name, refusal.code, refusal.message)
+        refused[name] = result
+    return refused
 
 
 def _configs(live: LiveConfig, topic: CreatableTopic) -> list[CreatedTopicConfig]:

@@ -27,15 +27,19 @@ from tidelog.kafka.wire.versions import parse_versions
 from tidelog.rpc import controller_pb2
 
 if TYPE_CHECKING:
+    from tidelog.broker.shell.client_throttling import ClientThrottling, MutationCharge
     from tidelog.broker.shell.controller_client import ControllerClient
+    from tidelog.kafka.cluster import ClusterView
+
+_QUOTAS_REFUSE_FROM = 5
 
 
-def served(controller: ControllerClient) -> ServedApi:
-    return ServedApi(DELETE_TOPICS, parse_versions("0-6"), partial(_answer, controller))
+def served(controller: ControllerClient, throttling: ClientThrottling) -> ServedApi:
+    return ServedApi(DELETE_TOPICS, parse_versions("0-6"), partial(_answer, controller, throttling))
 
 
 async def _answer(
-    controller: ControllerClient, _: RequestContext, request: DeleteTopicsRequest
+    controller: ControllerClient, throttling: ClientThrottling, context: RequestContext, request: DeleteTopicsRequest
 ) -> DeleteTopicsResponse:
     time = RemainingTime(request.timeout_ms)
     asked = [*request.topics, *(DeleteTopicState(name=name) for name in request.topic_names)]
@@ -43,9 +47,30 @@ async def _answer(
         _refusal(one, KafkaCode.INVALID_REQUEST, "Name a topic or its id, not both.") for one in asked if _both(one)
     ]
     wanted = [one for one in asked if not _both(one)]
+    charge = throttling.mutations(context, _QUOTAS_REFUSE_FROM)
+    if charge is not None:
+        wanted, refused = _within_quota(controller.mirror.view, charge, wanted)
+        results += refused
     if wanted:
         results += await _deleted(controller, wanted, request.timeout_ms, time)
-    return DeleteTopicsResponse(responses=results)
+    throttle_ms = 0 if charge is None else charge.throttle_time_ms
+    return DeleteTopicsResponse(responses=results, throttle_time_ms=throttle_ms)
+
+
+def _within_quota(
+    view: ClusterView, charge: MutationCharge, asked: list[DeleteTopicState]
+) -> tuple[list[DeleteTopicState], list[DeletableTopicResult]]:
+    """What may be deleted, and the refusal of the rest. A topic that is not known costs nothing."""
+    allowed, refused = [], []
+    for one in asked:
+        topic = view.topics.get(view.topic_names.get(one.topic_id, "") if one.name is None else one.name)
+        try:
+            if topic is not None:
+                charge.admit(len(topic.partitions))
+            allowed.append(one)
+        except KafkaError as refusal:
+            refused.append(_refusal(one, refusal.code, refusal.message))
+    return allowed, refused
 
 
 def _both(asked: DeleteTopicState) -> bool:

@@ -3,11 +3,15 @@
 What cannot be made sense of (an unknown key, a version that is not offered, a body that does not follow its schema)
 closes the connection without an answer. The exception is ApiVersions in a version from the future, which is how a newer
 client finds out what it may speak.
+
+An answer that tells a client to wait, by its throttle time, also stops the reading of its connection for that long. The
+time of a request that is answered later counts up to where it began to wait.
 """
 
 from __future__ import annotations
 
 import asyncio
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from tidelog.broker.wire import api_versions
@@ -21,6 +25,7 @@ from tidelog.runtime import logs
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterable
 
+    from tidelog.broker.shell.client_throttling import ClientThrottling
     from tidelog.net.answers import Slot
     from tidelog.net.server_connection import ServerConnection
 
@@ -33,7 +38,7 @@ MESSAGE_BYTES_MAX = 16 * 1024 * 1024
 class Dispatcher:
     """The handler of every listener of a broker. ApiVersions comes by itself and offers exactly what is served."""
 
-    def __init__(self, served: Iterable[Served]) -> None:
+    def __init__(self, served: Iterable[Served], throttling: ClientThrottling) -> None:
         offers = tuple(served)
         every = (*offers, api_versions.served(offers))
         assert len({one.api.key for one in every}) == len(every), "an API is served once"
@@ -43,6 +48,7 @@ class Dispatcher:
             for one in every
             for version in range(one.versions.low, one.versions.high + 1)
         }
+        self._throttling = throttling
         # The event loop keeps no strong reference to a task, so that one could vanish half done.
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -64,17 +70,21 @@ class Dispatcher:
         served, flexible = found
         client_id, body_at = read_client_id(frame, flexible=flexible)
         context = RequestContext(connection, key, version, correlation_id, client_id)
+        if self._throttling.times_requests:
+            context.started_ns = perf_counter_ns()
         if isinstance(served, ServedApi):
             self._serve_message(served, context, frame, body_at)
         else:
             served.serve(context, frame, body_at)
+        if context.started_ns:
+            context.busy_ns = perf_counter_ns() - context.started_ns
 
     def _serve_message(self, served: ServedApi, context: RequestContext, frame: memoryview, body_at: int) -> None:
         if len(frame) > MESSAGE_BYTES_MAX:
             raise MalformedMessage(f"a {served.api.name} request of {len(frame)} bytes")
         answer = served.serve(context, served.api.request.decode(context.version, frame, body_at))
         if isinstance(answer, Response):
-            context.connection.reply(encode_response(answer, context.version, context.correlation_id))
+            context.connection.reply(self._encoded(context, answer))
         elif answer is not None:
             task = asyncio.create_task(self._serve_later(answer, context, context.connection.defer()))
             self._tasks.add(task)
@@ -92,4 +102,14 @@ class Dispatcher:
         if response is None:
             slot.fill()
         else:
-            slot.fill(encode_response(response, context.version, context.correlation_id))
+            slot.fill(self._encoded(context, response))
+
+    def _encoded(self, context: RequestContext, response: Response) -> bytes:
+        throttle_ms: int = getattr(response, "throttle_time_ms", 0)
+        if self._throttling.times_requests:
+            throttle_ms = max(throttle_ms, self._throttling.request_ms(context))
+        if throttle_ms:
+            context.connection.mute(throttle_ms)
+            if hasattr(response, "throttle_time_ms"):
+                response.throttle_time_ms = throttle_ms
+        return encode_response(response, context.version, context.correlation_id)

@@ -33,6 +33,7 @@ from tidelog.kafka.wire.versions import parse_versions
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tidelog.broker.shell.client_throttling import ClientThrottling
     from tidelog.broker.shell.fetching import Fetching
     from tidelog.broker.wire.hot_fetch import FetchAsked
     from tidelog.kafka.cluster import ClusterView
@@ -47,14 +48,17 @@ _READ_COMMITTED = 1
 _NOBODY = 2**31 - 1
 
 
-def served(fetching: Fetching, view: ClusterView, config: BrokerConfig) -> ServedFrames:
-    return ServedFrames(FETCH, parse_versions("0-16"), _Fetch(fetching, view, config).serve)
+def served(fetching: Fetching, view: ClusterView, config: BrokerConfig, throttling: ClientThrottling) -> ServedFrames:
+    return ServedFrames(FETCH, parse_versions("0-16"), _Fetch(fetching, view, config, throttling).serve)
 
 
 class _Fetch:
-    def __init__(self, fetching: Fetching, view: ClusterView, config: BrokerConfig) -> None:
+    def __init__(
+        self, fetching: Fetching, view: ClusterView, config: BrokerConfig, throttling: ClientThrottling
+    ) -> None:
         self._fetching = fetching
         self._view = view
+        self._throttling = throttling
         self._inter_broker_listener = config.inter_broker_listener
         self._names_replicas = config.replica_selector_class is not None
 
@@ -65,11 +69,15 @@ class _Fetch:
         asked = read_fetch(frame, at, context.version)
         connection = context.connection
 
-        def defer() -> Callable[[FetchAnswer], None]:
+        def defer(answer_now: Callable[[], object]) -> Callable[[FetchAnswer], None]:
             slot = connection.defer()
+            if asked.replica_id >= 0:
+                connection.before_next(answer_now)
             return lambda answer: slot.fill(*self._encoded(context, answer))
 
-        answer = self._fetching.fetch(asked, self._reader(context, asked), context.version, defer)
+        # Followers have no quota of this kind.
+        charge = self._throttling.fetch(context) if self._throttling.is_on and asked.replica_id < 0 else None
+        answer = self._fetching.fetch(asked, self._reader(context, asked), context.version, defer, charge)
         if answer is not None:
             connection.reply(*self._encoded(context, answer))
 
@@ -89,6 +97,8 @@ class _Fetch:
         return Reader(asked.replica_id, isolation, leader_only, asked.rack_id, racks)
 
     def _encoded(self, context: RequestContext, answer: FetchAnswer) -> list[Part]:
+        if answer.throttle_time_ms:
+            context.connection.mute(answer.throttle_time_ms)
         if context.version >= _ENDPOINTS_FROM:
             leaders = {one.current_leader[0] for one in answer.partitions if one.current_leader is not None}
             if leaders:

@@ -8,7 +8,8 @@
 - v8: authorized operations.  v9: flexible.  v10: topic ids in answers.
 - v11: without the cluster's authorized operations, which DescribeCluster has.  v12: topics asked for by id.
 
-An unknown topic is answered and not created.
+An unknown topic is created if the client allows it (before v4 every one does) and auto.create.topics.enable is set. The
+answer does not wait for it: the client is told to ask again.
 """
 
 from __future__ import annotations
@@ -37,19 +38,37 @@ from tidelog.kafka.wire.primitives import ZERO_UUID
 from tidelog.kafka.wire.versions import parse_versions
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
+    from typing import Protocol
     from uuid import UUID
 
     from tidelog.kafka.cluster import ClusterView
 
+    class TopicCreation(Protocol):
+        """Has topics created that clients ask for."""
 
-def served(view: ClusterView) -> ServedApi:
-    return ServedApi(METADATA, parse_versions("0-12"), partial(_answer, view))
+        @property
+        def is_enabled(self) -> bool: ...
+        def create(self, names: Iterable[str]) -> dict[str, KafkaCode]:
+            """What clients are told in the meantime."""
+            ...
 
 
-def _answer(view: ClusterView, context: RequestContext, request: MetadataRequest) -> MetadataResponse:
+_CLIENT_DECIDES_FROM = 4
+
+
+def served(view: ClusterView, creation: TopicCreation) -> ServedApi:
+    return ServedApi(METADATA, parse_versions("0-12"), partial(_answer, view, creation))
+
+
+def _answer(
+    view: ClusterView, creation: TopicCreation, context: RequestContext, request: MetadataRequest
+) -> MetadataResponse:
     reachable = reachable_brokers(view, context.listener)
     asked_operations = request.include_cluster_authorized_operations
+    topics = _Topics(view, reachable, context.version, request).answers()
+    if creation.is_enabled and (context.version < _CLIENT_DECIDES_FROM or request.allow_auto_topic_creation):
+        _create_missing(creation, topics)
     return MetadataResponse(
         brokers=[
             MetadataResponseBroker(node_id=member.id, host=endpoint.host, port=endpoint.port, rack=member.rack)
@@ -57,9 +76,16 @@ def _answer(view: ClusterView, context: RequestContext, request: MetadataRequest
         ],
         cluster_id=view.cluster_id,
         controller_id=view.controller_id,
-        topics=_Topics(view, reachable, context.version, request).answers(),
+        topics=topics,
         cluster_authorized_operations=CLUSTER_OPERATIONS if asked_operations else OPERATIONS_NOT_ASKED,
     )
+
+
+def _create_missing(creation: TopicCreation, topics: list[MetadataResponseTopic]) -> None:
+    unknown = KafkaCode.UNKNOWN_TOPIC_OR_PARTITION
+    missing = {topic.name: topic for topic in topics if topic.error_code == unknown and topic.name is not None}
+    for name, code in creation.create(missing).items():
+        missing[name].error_code = code
 
 
 @dataclass(frozen=True, slots=True)

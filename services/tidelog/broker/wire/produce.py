@@ -29,6 +29,7 @@ from tidelog.kafka.wire.messages.produce import (
 from tidelog.kafka.wire.versions import parse_versions
 
 if TYPE_CHECKING:
+    from tidelog.broker.shell.client_throttling import ClientThrottling
     from tidelog.broker.shell.producing import Producing
     from tidelog.kafka.cluster import ClusterView
 
@@ -37,14 +38,15 @@ _ZSTD_FROM = 7
 _LEADERS_FROM = 10
 
 
-def served(producing: Producing, view: ClusterView) -> ServedFrames:
-    return ServedFrames(PRODUCE, parse_versions("0-11"), _Produce(producing, view).serve)
+def served(producing: Producing, view: ClusterView, throttling: ClientThrottling) -> ServedFrames:
+    return ServedFrames(PRODUCE, parse_versions("0-11"), _Produce(producing, view, throttling).serve)
 
 
 class _Produce:
-    def __init__(self, producing: Producing, view: ClusterView) -> None:
+    def __init__(self, producing: Producing, view: ClusterView, throttling: ClientThrottling) -> None:
         self._producing = producing
         self._view = view
+        self._throttling = throttling
 
     def serve(self, context: RequestContext, frame: memoryview, at: int) -> None:
         version = context.version
@@ -56,22 +58,33 @@ class _Produce:
         production = producing.begin(acks, context.client_id, zstd_allowed=version >= _ZSTD_FROM)
         for topic, index, start, end in partitions:
             producing.append(production, topic, index, frame[start:end])
+        size = len(frame)
         if acks == 0:
             if production.has_failed:
                 context.connection.close()
+            if self._throttling.is_on:
+                self._throttle(context, size, is_answered=False)
         elif production.awaited is None:
-            context.connection.reply(self._encoded(context, production.answers))
+            context.connection.reply(self._encoded(context, production.answers, size))
         else:
             slot = context.connection.defer()
-            producing.wait(production, timeout_ms, lambda answers: slot.fill(self._encoded(context, answers)))
+            producing.wait(production, timeout_ms, lambda answers: slot.fill(self._encoded(context, answers, size)))
 
-    def _encoded(self, context: RequestContext, answers: list[Produced]) -> bytes:
+    def _encoded(self, context: RequestContext, answers: list[Produced], size: int) -> bytes:
         version = context.version
+        throttle_ms = self._throttle(context, size, is_answered=True) if self._throttling.is_on else 0
         if version < _LEADERS_FROM or (len(answers) == 1 and not answers[0].error_code):
-            return encode_produced(version, context.correlation_id, answers)
+            return encode_produced(version, context.correlation_id, answers, throttle_ms)
         leaders = {answer.current_leader[0] for answer in answers if answer.current_leader is not None}
         endpoints = leader_endpoints(self._view, context.listener, leaders)
-        return encode_produced(version, context.correlation_id, answers, endpoints=endpoints)
+        return encode_produced(version, context.correlation_id, answers, throttle_ms, endpoints)
+
+    def _throttle(self, context: RequestContext, size: int, *, is_answered: bool) -> int:
+        """What was too much is appended all the same: the client is told to wait, and not read from meanwhile."""
+        throttle_ms = self._throttling.produce_ms(context, size, is_answered=is_answered)
+        if throttle_ms:
+            context.connection.mute(throttle_ms)
+        return throttle_ms
 
 
 def _refuse_old(context: RequestContext, frame: memoryview, at: int) -> None:

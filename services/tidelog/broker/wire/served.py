@@ -27,6 +27,9 @@ class RequestContext:
     version: int
     correlation_id: int
     client_id: str | None
+    # When it was taken up and how long that kept this process busy; only where somebody has a quota of request time.
+    started_ns: int = 0
+    busy_ns: int = 0
 
     @property
     def listener(self) -> str:

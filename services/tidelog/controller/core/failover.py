@@ -27,6 +27,7 @@ from tidelog.controller.core.zk_requests import Found, Task
 from tidelog.zk.operations import Delete
 from tidelog.zk.znodes import (
     BROKER_IDS,
+    CONFIG_CHANGES,
     DELETE_TOPICS,
     ISR_CHANGES,
     LOG_DIR_EVENTS,
@@ -38,7 +39,7 @@ from tidelog.zk.znodes import (
     decode_registration,
 )
 
-WATCHED_CHILDREN = (TOPICS, DELETE_TOPICS, LOG_DIR_EVENTS, ISR_CHANGES)
+WATCHED_CHILDREN = (TOPICS, DELETE_TOPICS, LOG_DIR_EVENTS, ISR_CHANGES, CONFIG_CHANGES)
 WATCHED_NODES = (PreferredElectionZnode.PATH, ReassignPartitionsZnode.PATH)
 
 

@@ -44,7 +44,8 @@ class Machine:
         self._inbox: deque[Queued] = deque()
         self._changed_paths: set[str] = set()
         self._task: Task[None] | None = None
-        self._tag = 0
+        # Tags of one epoch are not those of another: an answer that comes late is nobody's.
+        self._tag = work.controller_epoch << 32
         self._waiting = WaitingAnswers()
         self._unanswered: dict[int, AdminRequest] = {}
 

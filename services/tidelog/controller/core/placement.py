@@ -10,6 +10,9 @@ from itertools import zip_longest
 
 from tidelog.kafka.errors import KafkaCode, KafkaError
 
+# The replicas of a whole topic are one znode, and ZooKeeper takes one megabyte: some 20 bytes for each partition.
+TOPIC_PARTITIONS_MAX = 50_000
+
 
 def place(
     brokers: Mapping[int, str | None],
@@ -23,6 +26,9 @@ def place(
     """The replicas of partitions `first_partition` and up; `brokers` are the live ones and their racks."""
     if partitions <= 0:
         raise KafkaError(KafkaCode.INVALID_PARTITIONS, "Number of partitions must be larger than 0.")
+    if first_partition + partitions > TOPIC_PARTITIONS_MAX:
+        message = f"A topic has at most {TOPIC_PARTITIONS_MAX} partitions."
+        raise KafkaError(KafkaCode.INVALID_PARTITIONS, message)
     if replication_factor <= 0:
         raise KafkaError(KafkaCode.INVALID_REPLICATION_FACTOR, "Replication factor must be larger than 0.")
     if replication_factor > len(brokers):

@@ -2,11 +2,20 @@
 
 from collections.abc import Iterable
 
-from tidelog.controller.core import brokers, deletion, isr_changes, preferred, reassignment_requests, topics
+from tidelog.controller.core import (
+    brokers,
+    deletion,
+    isr_changes,
+    partition_states,
+    preferred,
+    reassignment_requests,
+    topics,
+)
 from tidelog.controller.core.work import Work
 from tidelog.controller.core.zk_requests import Task
 from tidelog.kafka.types import PartitionIndex, TopicName, TopicPartition
 from tidelog.zk.znodes import (
+    CONFIG_CHANGES,
     DELETE_TOPICS,
     ISR_CHANGES,
     LOG_DIR_EVENTS,
@@ -39,6 +48,9 @@ def on_znodes_changed(work: Work, paths: set[str]) -> Task[None]:
             yield from isr_changes.on_isr_changes(work)
         case _ if path == LOG_DIR_EVENTS:
             yield from brokers.on_log_dir_events(work)
+        case _ if path == CONFIG_CHANGES:
+            # A topic may allow unclean elections now.
+            yield from partition_states.elect_where_needed(work)
         case PreferredElectionZnode.PATH:
             yield from preferred.on_legacy_elections(work)
         case ReassignPartitionsZnode.PATH:

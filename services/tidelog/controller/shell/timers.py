@@ -7,6 +7,8 @@ from tidelog.runtime.process import Process
 
 # Answers that wait are looked at this often; their timeouts are seconds.
 _TICK_MS = 50
+# Kafka's delay from the start of a controller to its first look at leaders that are not preferred.
+_FIRST_REBALANCE_MS = 5_000
 
 
 def start_timers(acting: Acting, config: ControllerConfig, process: Process) -> None:
@@ -20,6 +22,7 @@ def start_timers(acting: Acting, config: ControllerConfig, process: Process) -> 
     process.timers.every(config.unclean_leader_election_interval_ms, lambda: acting.post(ElectionsDue()))
     if config.auto_leader_rebalance_enable:
         interval_ms = config.leader_imbalance_check_interval_seconds * 1000
+        process.timers.after(_FIRST_REBALANCE_MS, lambda: acting.post(RebalanceDue()))
         process.timers.every(interval_ms, lambda: acting.post(RebalanceDue()))
 
 

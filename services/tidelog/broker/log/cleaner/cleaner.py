@@ -37,12 +37,14 @@ class Cleaner:
     def __init__(self, logs: "Iterable[Log]") -> None:
         """`logs` is gone through at every decision, so that it may change in between (a LogStore)."""
         self._logs = logs
+        # By name: while a deleted log is still being read, a new one of its name lies in the same place.
         self._in_progress: set[TopicPartition] = set()
-        self.uncleanable: dict[TopicPartition, str] = {}
+        self.uncleanable: dict[Log, str] = {}
         self.counts = CleanerCounts()
 
     def take_dirtiest(self, now_ms: int) -> DirtyLog | None:
         """The log that is to be cleaned now; it is in progress until `on_done`, `on_given_up` or `on_uncleanable`."""
+        self._forget_deleted()
         looks = [look for log in self._candidates() if (look := _look(log, now_ms)) is not None]
         self.counts.dirty_ratio_max = max((look.ratio for look in looks), default=0.0)
         self.counts.compaction_delay_ms_max = max((look.compaction_delay_ms for look in looks), default=0)
@@ -58,8 +60,15 @@ class Cleaner:
             if log.config.compact
             and not log.is_offline
             and log.partition not in self._in_progress
-            and log.partition not in self.uncleanable
+            and log not in self.uncleanable
         ]
+
+    def _forget_deleted(self) -> None:
+        """A deleted log is offline, and so are those of a failed directory."""
+        for log in [log for log in self.uncleanable if log.is_offline]:
+            del self.uncleanable[log]
+        self.counts.uncleanable_partitions = len(self.uncleanable)
+        self.counts.uncleanable_bytes = sum(log.size for log in self.uncleanable)
 
     def on_done(self, cleaning: "CleaningRound", now_ms: int) -> None:
         self._in_progress.discard(cleaning.dirty.log.partition)
@@ -72,9 +81,8 @@ class Cleaner:
 
     def on_uncleanable(self, log: "Log", reason: str) -> None:
         self._in_progress.discard(log.partition)
-        self.uncleanable[log.partition] = reason
-        self.counts.uncleanable_partitions = len(self.uncleanable)
-        self.counts.uncleanable_bytes = sum(log.size for log in self._logs if log.partition in self.uncleanable)
+        self.uncleanable[log] = reason
+        self._forget_deleted()
 
     def apply_retention(self, now_ms: int) -> int:
         """Delete old segments of the compacted logs that are not being cleaned; gives how many."""

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # The offset index stores positions in 31 bits.
 _SEGMENT_BYTES_MAX = 2**31 - 1
+# What is written is synced in parts of this size: appends to other logs would wait for a disk that gets 1 GiB at once.
+_SYNC_BYTES = 16 * 1024 * 1024
 
 
 class CleanedFiles(NamedTuple):
@@ -68,7 +70,7 @@ class GroupJob:
     def _write(self, segment: Segment) -> None:
         remove_cleaned(self.files, segment)
         segment.create(self.config)
-        writer = CleanedWriter(segment, self.config)
+        writer = CleanedWriter(self.files, segment, self.config)
         last_source = next((source for source in reversed(self.group) if source.size), None)
         for source in self.group:
             for batch in batches_of(self.files, source):
@@ -100,8 +102,10 @@ class GroupJob:
 class CleanedWriter:
     """Writes batches in pieces of about one index interval, so that each piece can have an entry."""
 
-    def __init__(self, segment: Segment, config: "LogConfig") -> None:
+    def __init__(self, files: "Files", segment: Segment, config: "LogConfig") -> None:
+        self._files = files
         self._segment = segment
+        self._synced = 0
         self._interval = config.index_interval_bytes
         self._piece = bytearray()
         self._first_last_offset = 0
@@ -129,6 +133,9 @@ class CleanedWriter:
         is_full = segment.offset_index.is_full or segment.time_index.is_full
         segment.append(self._piece, self._first_last_offset, *self._largest, FOREVER if is_full else self._interval)
         self._piece = bytearray()
+        if segment.size - self._synced >= _SYNC_BYTES:
+            self._files.sync(segment.open_file().fd)
+            self._synced = segment.size
 
 
 def remove_cleaned(files: "Files", segment: Segment) -> None:

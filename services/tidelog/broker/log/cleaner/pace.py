@@ -2,16 +2,16 @@
 
 Only one thread of a process runs Python at a time. A thread that computes is made to let go after 5 ms, and the event
 loop would meet that wait at each of its system calls: it would do a few hundred requests a second. So the cleaner works
-two milliseconds and then sleeps: a twentieth of that if nobody else wants the processor, up to four times as long
-if somebody does.
+a millisecond and then sleeps: a tenth of that if nobody else wants the processor, up to four times as long if somebody
+does.
 """
 
 import time
 from threading import Event
 
-_WORK_S = 0.0005
+_WORK_S = 0.001
 _SHORTEST_NAP_S = 0.0001
-_LONGEST_NAP_S = 0.008
+_LONGEST_NAP_S = 0.004
 # The others are busy if they had the processor for more than this part of the time that was left to them.
 _BUSY_SHARE = 0.5
 

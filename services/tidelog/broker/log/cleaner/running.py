@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tidelog.broker.log.cleaner.dirty import DirtyLog
     from tidelog.broker.log.cleaner.round import Steps
     from tidelog.broker.log.files import Files
+    from tidelog.broker.log.log import Log
     from tidelog.broker.log.log_store import LogStore
 
 _log = logging.getLogger(__name__)
@@ -70,29 +71,35 @@ class CleanerThreads:
         log, cleaning = dirty.log, CleaningRound(dirty, offsets, pace, self._now_ms())
         try:
             is_clean = await _follow(cleaning.steps(), thread)
-        except UncleanableError as error:
-            self._give_up_for_good(dirty, str(error))
-        except KafkaError as error:
-            if log.is_offline:
-                self._cleaner.on_given_up(log)
-            else:
-                self._give_up_for_good(dirty, f"It holds records that cannot be read: {error.message}")
-        except OSError as error:
-            log.io_failed(error)
-            self._cleaner.on_given_up(log)
         except CleaningStoppedError:
             self._cleaner.on_given_up(log)
+        except OSError as error:
+            self._on_io_error(log, error)
+        except UncleanableError as error:
+            self._give_up(log, str(error))
+        except KafkaError as error:
+            self._give_up(log, f"It holds records that cannot be read: {error.message}")
         except Exception as error:  # noqa: BLE001 - one log must not stop the compaction of all others
-            _log.exception("the compaction of %s failed", log.partition)
-            self._give_up_for_good(dirty, f"{type(error).__name__}: {error}")
+            self._give_up(log, f"{type(error).__name__}: {error}", error)
         else:
             self._tell(cleaning) if is_clean else self._cleaner.on_given_up(log)
         await asyncio.get_running_loop().run_in_executor(thread, offsets.forget, pace.step)
 
-    def _give_up_for_good(self, dirty: "DirtyLog", reason: str) -> None:
-        log = dirty.log
+    def _on_io_error(self, log: "Log", error: OSError) -> None:
+        # The files of a deleted log have other names, or belong to a new one.
+        if not log.is_offline:
+            log.io_failed(error)
+        self._cleaner.on_given_up(log)
+
+    def _give_up(self, log: "Log", reason: str, error: Exception | None = None) -> None:
+        """For good, unless the log was deleted or its directory has failed meanwhile."""
+        if log.is_offline:
+            self._cleaner.on_given_up(log)
+            return
         self._cleaner.on_uncleanable(log, reason)
-        _log.error("%s is not compacted any more until the broker starts again: %s", log.partition, reason)
+        _log.error(
+            "%s is not compacted any more until the broker starts again: %s", log.partition, reason, exc_info=error
+        )
 
     def _tell(self, cleaning: CleaningRound) -> None:
         self._cleaner.on_done(cleaning, self._now_ms())

@@ -1,0 +1,1 @@
+"""What a group coordinator decides: groups, offsets and transactions, without any IO."""

@@ -1,0 +1,1 @@
+"""Clients that were not made for this broker, behind one interface."""

@@ -54,9 +54,6 @@ if TYPE_CHECKING:
             ...
 
 
-_CLIENT_DECIDES_FROM = 4
-
-
 def served(view: ClusterView, creation: TopicCreation) -> ServedApi:
     return ServedApi(METADATA, parse_versions("0-12"), partial(_answer, view, creation))
 
@@ -67,7 +64,8 @@ def _answer(
     reachable = reachable_brokers(view, context.listener)
     asked_operations = request.include_cluster_authorized_operations
     topics = _Topics(view, reachable, context.version, request).answers()
-    if creation.is_enabled and (context.version < _CLIENT_DECIDES_FROM or request.allow_auto_topic_creation):
+    # Where a version lacks the field, its default says yes.
+    if creation.is_enabled and request.allow_auto_topic_creation:
         _create_missing(creation, topics)
     return MetadataResponse(
         brokers=[

@@ -1,5 +1,6 @@
 """LeaderAndIsr and StopReplica: which word of a controller counts, and what follows from it."""
 
+import asyncio
 import urllib.request
 import uuid
 from pathlib import Path
@@ -165,6 +166,7 @@ async def test_a_changed_topic_config_holds_at_once(
     for _ in range(500):
         if not (await produce(connection, topic, large)).error_code:
             return
+        await asyncio.sleep(0.02)
     raise AssertionError("the change was not heard of")
 
 

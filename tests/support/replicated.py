@@ -22,6 +22,7 @@ from tidelog.kafka.wire.messages.create_topics import (
     CreatableTopicConfig,
     CreateTopicsRequest,
 )
+from tidelog.kafka.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tidelog.kafka.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 
 TIMEOUT_MS = 20_000
@@ -61,6 +62,11 @@ class Replicated:
 
     def isr(self, topic: str) -> set[int]:
         return set(self.state(topic)["isr"])
+
+    def isr_known_to(self, broker_id: int, topic: str) -> set[int]:
+        """The in-sync set that a broker tells clients. It hears of it after it has acted on it as a leader."""
+        request = MetadataRequest(topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False)
+        return set(call(self.brokers[broker_id], request, 12).topics[0].partitions[0].isr_nodes)
 
     def produce(self, topic: str, value: bytes, *, acks: int = -1, timeout_ms: int = TIMEOUT_MS) -> KafkaCode:
         """One record through whoever leads at the moment; what became of it."""

@@ -53,7 +53,7 @@ def test_too_few_in_sync_replicas_refuse_acks_all_and_only_that(cluster: Replica
     topic = cluster.create("t", 1, 2, 3, configs={"min.insync.replicas": "2"})
     for id in (2, 3):
         cluster.brokers[id].kill()
-    eventually(lambda: cluster.isr(topic) == {1})
+    eventually(lambda: cluster.isr_known_to(1, topic) == {1})
     assert cluster.produce(topic, b"refused") is KafkaCode.NOT_ENOUGH_REPLICAS
     assert cluster.produce(topic, b"taken", acks=1) is KafkaCode.NONE
     cluster.brokers[2].start().wait_ready()

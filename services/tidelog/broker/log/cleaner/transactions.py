@@ -34,7 +34,9 @@ class TransactionTrail:
             return False
         while self._to_come and self._to_come[-1].first_offset <= header.last_offset:
             txn = self._to_come.pop()
-            self._aborted[txn.producer_id] = txn
+            # A reading that begins after a transaction's marker must not take the producer's next one for it.
+            if txn.last_offset >= header.base_offset:
+                self._aborted[txn.producer_id] = txn
         return self._on_control(batch) if header.is_control else self._on_data(header)
 
     def _on_data(self, header: "BatchHeader") -> bool:

@@ -5,7 +5,7 @@ import ast
 import importlib
 import pkgutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from inspect import cleandoc, getsource
 from pathlib import Path
@@ -20,8 +20,11 @@ from tidelog.kafka.configs.setting import Setting, UpdateMode, settings_of
 from tidelog.kafka.configs.topic import TopicConfig
 from tidelog.kafka.wire.schema import Api
 from tidelog.kafka.wire.versions import Versions
+from tidelog.net import api_versions
+from tidelog.runtime.metrics import Metrics
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
+SERVICES = DOCS.parent / "services"
 
 _CONFIG_OPENING = """\
 # Settings
@@ -122,8 +125,9 @@ def _range(versions: Versions) -> str:
 
 
 def _offered_apis() -> Iterator[OfferedApi]:
-    for found in pkgutil.walk_packages(wire.__path__, f"{wire.__name__}."):
-        module = importlib.import_module(found.name)
+    found = pkgutil.walk_packages(wire.__path__, f"{wire.__name__}.")
+    # ApiVersions comes with every listener, whatever else is served there.
+    for module in (api_versions, *(importlib.import_module(one.name) for one in found)):
         for api, versions in _offers(module):
             _title, _, text = cleandoc(module.__doc__ or "").partition("\n\n")
             by_version, _, notes = text.partition("\n\n")
@@ -138,8 +142,98 @@ def _offers(module: ModuleType) -> Iterator[tuple[Api, Versions]]:
             yield api, versions
 
 
+_METRICS_OPENING = """\
+# Metrics
+
+Every process tells its metrics in the text format of Prometheus at `/metrics` of its `ops.listener` (a metadata process:
+of its `http.listener`). What Kafka has keeps the name that dashboards for Kafka know it by; what is ours starts with
+`tidelog_`. A histogram has `_bucket`, `_count` and `_sum`. A summary has `_count` and `_sum`; summaries of times also have
+quantiles, those of the last minute or two. Topics, partitions and APIs that were never used have no series.
+"""
+# By package: whose metrics it declares.
+_METRIC_SECTIONS = (
+    ("tidelog.runtime", "Every process"),
+    ("tidelog.zk", "Every process with a ZooKeeper session"),
+    ("tidelog.net", "Kafka listeners"),
+    ("tidelog.broker", "Broker"),
+    ("tidelog.controller", "Controller"),
+    ("tidelog.group_coordinator", "Group coordinator"),
+    ("tidelog.metadata", "Metadata"),
+)
+_METRIC_KINDS = ("counter", "gauge", "histogram", "summary")
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredMetric:
+    """A metric as the code that counts declares it."""
+
+    name: str
+    kind: str
+    labels: tuple[str, ...]
+    doc: str
+
+
+def metrics_page() -> str:
+    """The page of all metrics, a table for each process and for what several of them have."""
+    sections = (
+        (title, sorted(_declared_metrics(package), key=lambda one: one.name)) for package, title in _METRIC_SECTIONS
+    )
+    lines = [line for title, found in sections if found for line in _metric_table(title, found)]
+    return "\n".join([_METRICS_OPENING, *lines, *_metric_table("Python and the operating system", _library_metrics())])
+
+
+def _metric_table(title: str, metrics: Iterable[DeclaredMetric]) -> Iterator[str]:
+    yield f"## {title}\n"
+    yield "| name | type | labels | |"
+    yield "|---|---|---|---|"
+    for one in metrics:
+        yield _row(f"`{one.name}`", one.kind, ", ".join(f"`{label}`" for label in one.labels), one.doc)
+    yield ""
+
+
+def _declared_metrics(package: str) -> Iterator[DeclaredMetric]:
+    """Wherever a file of the package calls counter, gauge, histogram or summary with a name that is written out."""
+    folder = SERVICES.joinpath(*package.split("."))
+    for file in sorted(folder.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and _called(node.func) in _METRIC_KINDS and _is_text(node.args[:2]):
+                name, doc, *labels = (ast.literal_eval(argument) for argument in node.args[:3])
+                yield DeclaredMetric(name, _called(node.func), tuple(*labels), doc)
+
+
+def _called(function: ast.expr) -> str:
+    return (
+        function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
+    )
+
+
+def _is_text(arguments: list[ast.expr]) -> bool:
+    return len(arguments) == 2 and all(
+        isinstance(one, ast.Constant) and isinstance(one.value, str) for one in arguments
+    )
+
+
+def _library_metrics() -> list[DeclaredMetric]:
+    """What the library for metrics adds by itself; the process's own are already listed."""
+    own = {metric.name for metric in _declared_metrics("tidelog.runtime")}
+    return [
+        DeclaredMetric(
+            metric.name + ("_total" if metric.type == "counter" else ""),
+            metric.type,
+            tuple(sorted({label for sample in metric.samples for label in sample.labels})),
+            metric.documentation,
+        )
+        for metric in Metrics("any").registry.collect()
+        if metric.name not in own
+    ]
+
+
 # Another generated page is one more line here.
-PAGES: dict[str, Callable[[], str]] = {"config.md": config_page, "wire-support.md": wire_page}
+PAGES: dict[str, Callable[[], str]] = {
+    "config.md": config_page,
+    "wire-support.md": wire_page,
+    "metrics.md": metrics_page,
+}
 
 
 def stale_pages(docs: Path) -> list[str]:

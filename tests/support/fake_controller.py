@@ -26,6 +26,8 @@ class FakeController:
     controller_epoch: int = 1
     topics: dict[str, types_pb2.TopicState] = field(default_factory=dict)
     grpc_address: str = ""
+    coordinators: list[types_pb2.Member] = field(default_factory=list)
+    shards: list[types_pb2.ShardOwner] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._channel = grpc.insecure_channel(self.broker.grpc)
@@ -104,6 +106,8 @@ class FakeController:
             cluster_id=CLUSTER_ID,
             brokers=[own],
             controllers=self._controllers(),
+            coordinators=self.coordinators,
+            shards=self.shards,
             topics=list(self.topics.values()),
             topics_complete=True,
         )

@@ -114,7 +114,7 @@ def assert_same(ours: Any, theirs: Any) -> None:
 
 def _assert_same_field(ours: Struct, field: dataclasses.Field[Any], theirs: Any) -> None:
     kind = field.metadata.get("kafka_type", "")
-    # AddPartitionsToTxn has other fields from v4 on, which we leave out; kio's names say so.
+    # AddPartitionsToTxn has other fields from v4 on; kio's names say so.
     name = field.name.removeprefix("v3_and_below_").removesuffix("_v3_and_below")
     if kind.startswith(("timedelta", "datetime")):
         value = getattr(ours, name if hasattr(ours, name) else f"{name}_ms")

@@ -17,6 +17,7 @@ from tidelog.broker.log.files import Files
 from tidelog.broker.log.flusher import Flusher
 from tidelog.broker.log.log_store import LogStore
 from tidelog.broker.log.reading import Isolation
+from tidelog.broker.shell.cold_reads import ColdReads
 from tidelog.broker.shell.copying import Copy
 from tidelog.broker.shell.fetching import Fetching
 from tidelog.broker.shell.log_configs import log_config
@@ -31,7 +32,8 @@ from tidelog.broker.wire.follower_fetch import (
     encode_follower_fetch,
     read_follower_answer,
 )
-from tidelog.broker.wire.hot_fetch import FetchAnswer, encode_fetched, read_fetch
+from tidelog.broker.wire.hot_fetch_answer import FetchAnswer, encode_fetched
+from tidelog.broker.wire.hot_fetch_request import read_fetch
 from tidelog.kafka.cluster import ClusterView, Member, PartitionView
 from tidelog.kafka.configs.broker import BrokerConfig
 from tidelog.kafka.errors import KafkaCode
@@ -93,7 +95,7 @@ class Replica:
         )
         self.producing = Producing(self.partitions, clock)
         sessions = FetchSessionCache(10, itertools.count(1).__next__)
-        self.fetching = Fetching(self.partitions, sessions, clock, 10_000_000, ReplicationQuota())
+        self.fetching = Fetching(self.partitions, sessions, clock, 10_000_000, ReplicationQuota(), ColdReads())
 
     # What the partition tells replication.
 

@@ -116,17 +116,17 @@ def _values(consumer: Consumer, count: int) -> list[bytes]:
 
 
 class Writer:
-    """Writes 0, 1, 2, ... as an idempotent acks=all producer of librdkafka until it is stopped."""
+    """Writes 0, 1, 2, ... as a producer of librdkafka until it is stopped; one that is idempotent if it waits for all."""
 
-    def __init__(self, bootstrap: str, topic: str) -> None:
+    def __init__(self, bootstrap: str, topic: str, acks: str = "all") -> None:
         self.acked: list[bytes] = []
         self.errors: list[str] = []
         self._topic = topic
         self._producer = Producer(
             {
                 "bootstrap.servers": bootstrap,
-                "acks": "all",
-                "enable.idempotence": True,
+                "acks": acks,
+                "enable.idempotence": acks == "all",
                 "linger.ms": 0,
                 "retry.backoff.ms": 20,
                 "topic.metadata.refresh.interval.ms": 1000,

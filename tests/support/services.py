@@ -143,6 +143,11 @@ class Services:
         return ",".join(service.grpc for service in self.of("controller"))
 
 
+def get_text(url: str, timeout_s: float = 5.0) -> str:
+    with urllib.request.urlopen(url, timeout=timeout_s) as answer:
+        return str(answer.read(), "utf-8")
+
+
 def get_json(url: str, timeout_s: float = 5.0) -> dict[str, Any]:
     """A JSON answer, whatever its status."""
     try:

@@ -9,7 +9,7 @@ T = TypeVar("T")
 WAIT_S = 30.0  # far beyond what anything takes here; only a failure waits that long
 
 
-def eventually(check: Callable[[], T], seconds: float = WAIT_S, pause_s: float = 0.02) -> T:
+def eventually(check: Callable[[], T | None], seconds: float = WAIT_S, pause_s: float = 0.02) -> T:
     """The first true value of check(); fails with the last value or error after `seconds`."""
     end = time.monotonic() + seconds
     while True:

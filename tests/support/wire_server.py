@@ -15,6 +15,7 @@ from tidelog.net.listener import Listener
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from tidelog.net.acceptor import ConnectionRate
     from tidelog.net.limits import Admission, ConnectionLimits
     from tidelog.net.server_connection import Handler, ServerConnection
 
@@ -30,6 +31,7 @@ class WireServer:
         handler: Handler,
         limits: ConnectionLimits | None,
         admission: Admission | None,
+        rate: ConnectionRate | None = None,
     ) -> None:
         self._loop = new_loop()
         self._thread = threading.Thread(target=self._loop.run_forever)
@@ -42,7 +44,7 @@ class WireServer:
             handler(connection, frame)
 
         endpoint = Endpoint("PLAINTEXT", "127.0.0.1", 0)
-        self.listener = self.run_async(Listener.open(endpoint, remember, limits=limits, admission=admission))
+        self.listener = self.run_async(Listener.open(endpoint, remember, limits=limits, admission=admission, rate=rate))
         self.port = self.run(lambda: self.listener.port)
 
     def run_async(self, coroutine: Any) -> Any:
@@ -122,8 +124,9 @@ def wire_server(
     handler: Handler,
     limits: ConnectionLimits | None = None,
     admission: Admission | None = None,
+    rate: ConnectionRate | None = None,
 ) -> Iterator[WireServer]:
-    server = WireServer(new_loop, handler, limits, admission)
+    server = WireServer(new_loop, handler, limits, admission, rate)
     try:
         yield server
     finally:

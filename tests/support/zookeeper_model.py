@@ -3,7 +3,7 @@
 # ruff: noqa: N818 - these are ZooKeeper's own names for what went wrong.
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tidelog.zk.operations import ANY_VERSION, Check, Create, Delete, Op, SetData
 
@@ -40,7 +40,11 @@ class Node:
     data: bytes
     version: int
     czxid: int
+    # How many children were ever created, which is also what numbers sequential ones.
     sequences: int = 0
+    mzxid: int = 0
+    pzxid: int = 0
+    ephemeral_owner: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,12 @@ class ModelZooKeeper:
         self.zxid = 0
         self.on_change: Callable[[Change], None] = lambda _: None
         self._undo: list[tuple[str, Node | None]] = []
+        self._session_id = 0
+
+    @property
+    def touched(self) -> tuple[str, ...]:
+        """The nodes that the last transaction changed, parents of children that came or went included."""
+        return tuple(dict.fromkeys(path for path, _ in self._undo))
 
     def get(self, path: str) -> Node | None:
         return self.nodes.get(path)
@@ -77,9 +87,10 @@ class ModelZooKeeper:
         below = (other[len(prefix) :] for other in self.nodes if other.startswith(prefix))
         return tuple(sorted(name for name in below if name and "/" not in name))
 
-    def multi(self, ops: Sequence[Op]) -> list[str | int | None]:
+    def multi(self, ops: Sequence[Op], session_id: int = 0) -> list[str | int | None]:
         """All or nothing: the path of each creation, the new version of each write, None for the others."""
         self._undo, changes = [], list[Change]()
+        self._session_id = session_id
         self.zxid += 1
         try:
             results = [self._apply(index, op, changes) for index, op in enumerate(ops)]
@@ -121,13 +132,16 @@ class ModelZooKeeper:
             case Check():
                 return None
             case SetData():
-                self._put(op.path, Node(op.data or b"", node.version + 1, node.czxid, node.sequences))
+                changed = replace(node, data=op.data or b"", version=node.version + 1, mzxid=self.zxid)
+                self._put(op.path, changed)
                 changes.append(Change(op.path, was_there=True, is_there=True))
                 return node.version + 1
             case Delete():
                 if self.children(op.path):
                     raise NotEmpty(index, op.path)
                 self._put(op.path, None)
+                parent = self.nodes[parent_of(op.path)]
+                self._put(parent_of(op.path), replace(parent, pzxid=self.zxid))
                 changes.append(Change(op.path, was_there=True, is_there=False))
                 return None
 
@@ -138,8 +152,9 @@ class ModelZooKeeper:
         path = f"{op.path}{parent.sequences:010d}" if op.sequence else op.path
         if path in self.nodes:
             raise NodeExists(index, path)
-        self._put(parent_of(path), Node(parent.data, parent.version, parent.czxid, parent.sequences + 1))
-        self._put(path, Node(op.data or b"", 0, self.zxid))
+        self._put(parent_of(path), replace(parent, sequences=parent.sequences + 1, pzxid=self.zxid))
+        owner = self._session_id if op.ephemeral else 0
+        self._put(path, Node(op.data or b"", 0, self.zxid, mzxid=self.zxid, ephemeral_owner=owner))
         changes.append(Change(path, was_there=False, is_there=True))
         return path
 

@@ -4,8 +4,9 @@
 
 The log has records of about 107 bytes, so that ten million are 1 GiB; the map gets the memory that their keys need. The
 loop appends a batch of 16 KiB to another log all the while. It tells how late the loop came to an append, for which the
-interpreter is to blame, how long the append itself took, for which it may be the disk, and both together. The same is
-measured before without a cleaner: on a machine that does something else beside, that is what there is to compare with.
+interpreter is to blame, how long the append itself took, for which it may be the disk, and both together; and these once
+more without the time for which threads of this process were ready to run and the kernel gave the processor to others. The
+same is measured before without a cleaner: on a machine that does something else beside, that is what to compare with.
 """
 
 import argparse
@@ -57,8 +58,19 @@ def fill(log: Log, records: int, keys: int) -> None:
     log.update_high_watermark(log.log_end_offset)
 
 
+def processor_waits_s() -> float:
+    """For how long all threads of the process together were ready to run and did not: others had the processor."""
+    waited_ns = 0
+    for task in Path("/proc/self/task").iterdir():
+        try:
+            waited_ns += int((task / "schedstat").read_text().split()[1])
+        except FileNotFoundError:
+            continue
+    return waited_ns / 1e9
+
+
 class Appends:
-    """An append at fixed times; how late each began, and how long it took."""
+    """An append at fixed times; how late each began, how long it took, and what of both the processor was missing."""
 
     def __init__(self, log: Log, per_second: float) -> None:
         self._log = log
@@ -66,9 +78,11 @@ class Appends:
         self._batch = bytes(encode_batch([Record(b"k", bytes(1000), now_ms())] * 16))
         self.late: list[float] = []
         self.took: list[float] = []
+        self.without_processor: list[float] = []
 
     async def run(self) -> None:
         due = time.perf_counter()
+        waits = processor_waits_s()
         while True:
             due += self._interval
             await asyncio.sleep(max(due - time.perf_counter(), 0))
@@ -77,17 +91,22 @@ class Appends:
             ended = time.perf_counter()
             self.late.append(began - due)
             self.took.append(ended - began)
+            before, waits = waits, processor_waits_s()
+            self.without_processor.append(waits - before)
             due = max(due, ended - self._interval)
 
     def report(self, name: str) -> None:
         both = [late + took for late, took in zip(self.late, self.took, strict=True)]
         print(f"{name}: {len(both)} appends, ms at 50 %, 99 %, 99.9 % and the longest")
-        for what, times in (("the loop was late", self.late), ("the append took", self.took), ("both", both)):
+        rest = [max(wait - missing, 0.0) for wait, missing in zip(both, self.without_processor, strict=True)]
+        shown = {"the loop was late": self.late, "the append took": self.took, "both": both, "with a processor": rest}
+        for what, times in shown.items():
             times = sorted(times)
             shares = (times[int((len(times) - 1) * share)] * 1000 for share in (0.5, 0.99, 0.999, 1.0))
             print(f"  {what:20}" + "".join(f"{ms:10.2f}" for ms in shares))
         self.late.clear()
         self.took.clear()
+        self.without_processor.clear()
 
 
 async def measure(store: LogStore, arguments: argparse.Namespace) -> None:

@@ -1,19 +1,19 @@
-"""Start-up time, memory and failover of the processes, as one table.
+"""Start-up time, memory and failover of the processes, and what many partitions cost, as one table.
 
-    python tools/bench/bench_processes.py [--rounds 5]
+    python -m tools.bench.bench_processes [--rounds 5] [--only processes|partitions]
 
 Each round starts a whole cluster of nine processes with `tidelog up --detach` in a fresh directory, reads the memory of
 every process, kills the active controller and then a broker, and takes the cluster down. Times end when the thing waited
 for was *seen from outside*: every process answers /readyz with 200; the metadata process follows another controller; every
 process that answers for the cluster (the two brokers that are left, both coordinators, the metadata process) has lost the
-broker. The first round warms the file caches and is left out.
+broker. Then the same with a cluster that gets two thousand partitions (see many_partitions.py). The first round warms the
+file caches and is left out.
 """
 
 import argparse
 import asyncio
 import json
 import os
-import shutil
 import statistics
 import subprocess
 import sys
@@ -28,6 +28,7 @@ import grpc.aio
 import psutil
 
 from tidelog.rpc import broker_pb2_grpc, group_coordinator_pb2_grpc, metadata_pb2_grpc, types_pb2
+from tools.bench.many_partitions import ManyPartitions
 
 STUBS: dict[str, Callable[[grpc.aio.Channel], Any]] = {
     "broker": broker_pb2_grpc.BrokerStub,
@@ -63,6 +64,9 @@ class Cluster:
         took = time.monotonic() - begun
         self.processes = json.loads(answer)["processes"]
         return took
+
+    def start(self, role: str, id: int) -> None:
+        self._run("start", role, str(id), "--no-wait")
 
     def down(self) -> None:
         self._run("down")
@@ -121,7 +125,16 @@ def give_up_after(begun: float) -> None:
         raise SystemExit(f"nothing changed within {GIVE_UP_S:g} s")
 
 
-async def one_round(figures: Figures, data_dir: Path) -> None:
+def many_partitions(figures: Figures, data_dir: Path) -> None:
+    cluster = Cluster(data_dir)
+    try:
+        cluster.up()
+        ManyPartitions(cluster, figures.add_seconds).measure()
+    finally:
+        cluster.down()
+
+
+async def processes(figures: Figures, data_dir: Path) -> None:
     cluster = Cluster(data_dir)
     try:
         figures.add_seconds("`tidelog up --detach` until all nine processes are ready", cluster.up())
@@ -151,15 +164,17 @@ def report(figures: Figures, rounds: int) -> None:
 async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
-    rounds = parser.parse_args().rounds
-    figures = Figures()
+    parser.add_argument("--only", choices=("processes", "partitions"))
+    given = parser.parse_args()
+    rounds, figures = given.rounds, Figures()
     for number in range(rounds + 1):
         print(f"round {number} of {rounds}{' (warm-up, not counted)' if number == 0 else ''}", file=sys.stderr)
-        data_dir = Path(tempfile.mkdtemp(prefix="tidelog-bench-"))
-        try:
-            await one_round(figures if number else Figures(), data_dir)
-        finally:
-            shutil.rmtree(data_dir, ignore_errors=True)
+        counted = figures if number else Figures()
+        with tempfile.TemporaryDirectory(prefix="tidelog-bench-", ignore_cleanup_errors=True) as folder:
+            if given.only != "partitions":
+                await processes(counted, Path(folder) / "processes")
+            if given.only != "processes":
+                many_partitions(counted, Path(folder) / "partitions")
     report(figures, rounds)
 
 

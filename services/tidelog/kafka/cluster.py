@@ -78,6 +78,8 @@ class ShardOwner:
     partition: int
     coordinator: int
     epoch: int
+    # The registration of the coordinator that was given the shard; only controllers know it, others go by the epoch.
+    coordinator_epoch: int = field(default=-1, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,7 @@ DEFAULT_RANGES: Mapping[tuple[Role, Listener], int] = {
     (Role.BROKER, Listener.HTTP): 9292,
     (Role.CONTROLLER, Listener.GRPC): 9392,
     (Role.CONTROLLER, Listener.HTTP): 9492,
+    (Role.GROUP_COORDINATOR, Listener.KAFKA): 9592,
     (Role.GROUP_COORDINATOR, Listener.GRPC): 9692,
     (Role.GROUP_COORDINATOR, Listener.HTTP): 9792,
     (Role.METADATA, Listener.GRPC): 9892,

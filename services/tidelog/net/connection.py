@@ -42,7 +42,8 @@ class Connection(asyncio.BufferedProtocol):
             bytes_max=_RESPONSE_BYTES_MAX,
             pool=BufferPool(_KEPT_BYTES_MAX),
         )
-        self._pending: dict[int, tuple[asyncio.Future[Any], Callable[[memoryview], Any]]] = {}
+        # What is done with the answer, and the future for it where somebody awaits one.
+        self._pending: dict[int, tuple[asyncio.Future[Any] | None, Callable[[memoryview], Any]]] = {}
         self._correlation_id = 0
         self._transport: asyncio.Transport
         self._drained = asyncio.Event()
@@ -100,6 +101,16 @@ class Connection(asyncio.BufferedProtocol):
         self.send(*frame)
         return future
 
+    def post(self, correlation_id: int, on_answer: Callable[[memoryview], None], frame: bytes) -> None:
+        """Send a frame and have `on_answer` called with the answer, as `read` of `exchange` is.
+
+        It is not called if the connection is lost first: `closed` tells that, once for all that were posted.
+        """
+        assert correlation_id not in self._pending, "a correlation id is used by one call at a time"
+        if not self._lost.done():
+            self._pending[correlation_id] = (None, on_answer)
+            self._transport.write(frame)
+
     def send(self, *frame: bytes | memoryview) -> None:
         """Send a frame that gets no answer, such as a Produce with acks=0."""
         if not self._lost.done():
@@ -150,7 +161,7 @@ class Connection(asyncio.BufferedProtocol):
         self._lost.set_result(None)
         pending, self._pending = self._pending, {}
         for future, _ in pending.values():
-            if not future.done():
+            if future is not None and not future.done():
                 future.set_exception(ConnectionLostError(self._reason))
 
     # ---- answers
@@ -160,6 +171,9 @@ class Connection(asyncio.BufferedProtocol):
         if call is None:
             raise MalformedMessage("an answer that nobody asked for")
         future, read = call
+        if future is None:
+            read(frame)
+            return
         if future.done():
             return
         try:

@@ -21,9 +21,13 @@ class BufferPool:
         return self._bytes
 
     def take(self, size: int) -> bytearray:
+        return self.take_kept(size) or bytearray(size)
+
+    def take_kept(self, size: int) -> bytearray | None:
+        """One that is kept, if there is one of this size: it takes no memory that is not taken already."""
         free = self._free.get(size)
         if not free:
-            return bytearray(size)
+            return None
         self._bytes -= size
         return free.pop()
 

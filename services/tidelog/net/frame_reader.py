@@ -1,8 +1,9 @@
 """Cuts what a connection receives into frames: a four-byte length, then so many bytes.
 
 Small frames are handed over where they lie in the stage. One that is not whole yet moves to a buffer of its own, which
-is then read into up to the end of the frame and not beyond; it starts small and grows as bytes come, so that announcing
-a large frame costs nobody any memory. The handler gets a view that is released when it returns: nothing may keep it.
+is then read into up to the end of the frame and not beyond; it starts small, unless a large one lies idle, and grows as
+bytes come, so that announcing a large frame costs nobody any memory. The handler gets a view that is released when it
+returns: nothing may keep it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
-from tidelog.net.frame_buffers import SHARED_POOL, STAGE, STAGE_BYTES, BufferPool, capacity_after
+from tidelog.net.frame_buffers import LARGE_BYTES, SHARED_POOL, STAGE, STAGE_BYTES, BufferPool, capacity_after
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,7 +85,8 @@ class FrameReader:
         """Hand over all whole frames between `at` and `end`; gives where the rest starts."""
         while end - at >= 4 and not self.held:
             (size,) = _LENGTH.unpack_from(view, at)
-            self._check(size)
+            if not self._bytes_min <= size <= self._bytes_max:
+                self._check(size)
             stop = at + 4 + size
             if stop > end:
                 break
@@ -118,10 +120,14 @@ class FrameReader:
 
     def _start_frame(self, size: int) -> None:
         self._in_length = False
-        self._buffer = bytearray(size) if size <= STAGE_BYTES else self._pool.take(STAGE_BYTES)
+        self._buffer = bytearray(size) if size <= STAGE_BYTES else self._take_first()
         self._view = memoryview(self._buffer)
         self._need = size
-        self._fill, self._limit = 0, len(self._buffer)
+        self._fill, self._limit = 0, min(len(self._buffer), size)
+
+    def _take_first(self) -> bytearray:
+        """Where a large frame starts: a large buffer if one lies idle, which spares a read and a copy, else a small one."""
+        return self._pool.take_kept(LARGE_BYTES) or self._pool.take(STAGE_BYTES)
 
     def _put(self, start: memoryview) -> None:
         assert self._view is not None

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
+from tidelog.net.acceptor import Acceptor, NoRate
 from tidelog.net.limits import Admission, ConnectionLimits
 from tidelog.net.server_connection import ServerConnection
 from tidelog.runtime import logs
@@ -13,12 +15,11 @@ from tidelog.runtime.faults import cannot_listen
 
 if TYPE_CHECKING:
     from tidelog.kafka.types import Endpoint
+    from tidelog.net.acceptor import ConnectionRate
     from tidelog.net.server_connection import Handler
 
 _logger = logs.get("net")
 
-# Connections that the kernel completes while the loop is busy elsewhere; a restarted client fleet comes all at once.
-_BACKLOG = 1024
 # Idle connections are looked for at least this often, and four times within the time that they are allowed.
 _IDLE_CHECK_S_MAX = 30.0
 
@@ -26,7 +27,14 @@ _IDLE_CHECK_S_MAX = 30.0
 class Listener:
     """Made by `open`; serves until `close`."""
 
-    def __init__(self, endpoint: Endpoint, handler: Handler, limits: ConnectionLimits, admission: Admission) -> None:
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        handler: Handler,
+        limits: ConnectionLimits,
+        admission: Admission,
+        rate: ConnectionRate,
+    ) -> None:
         self.endpoint = endpoint
         self._handler = handler
         self._limits = limits
@@ -34,7 +42,8 @@ class Listener:
         self._loop = asyncio.get_running_loop()
         self._connections: set[ServerConnection] = set()
         self._all_lost = asyncio.Event()
-        self._server: asyncio.Server | None = None
+        self._acceptor = Acceptor(self._connection, rate)
+        self.closed = self.refused = 0
         self._idle_check: asyncio.TimerHandle | None = None
 
     @classmethod
@@ -45,30 +54,43 @@ class Listener:
         *,
         limits: ConnectionLimits | None = None,
         admission: Admission | None = None,
+        rate: ConnectionRate | None = None,
         setting: str = "listeners",
     ) -> Listener:
         """Listen at the endpoint; raises StartupError, naming the setting, where that is not possible."""
-        listener = cls(endpoint, handler, limits or ConnectionLimits(), admission or Admission())
+        listener = cls(endpoint, handler, limits or ConnectionLimits(), admission or Admission(), rate or NoRate())
         try:
-            await listener._listen()
+            await listener._acceptor.open(endpoint.host, endpoint.port)
         except OSError as error:
             raise cannot_listen(str(endpoint), setting, error) from error
+        listener._schedule_idle_check()
         return listener
 
     @property
     def port(self) -> int:
         """The port that is bound, also where the endpoint left the choice to the kernel."""
-        assert self._server is not None
-        port: int = self._server.sockets[0].getsockname()[1]
-        return port
+        return self._acceptor.port
 
     @property
     def connections(self) -> int:
         return len(self._connections)
 
+    @property
+    def accepted(self) -> int:
+        """How many came in since it was opened."""
+        return self._acceptor.accepted - self.refused
+
+    @property
+    def turned_away(self) -> int:
+        """How many did not, because there were too many or because they came too fast."""
+        return self._acceptor.refused + self.refused
+
+    @property
+    def unsent_bytes(self) -> int:
+        return sum(connection.unsent_bytes for connection in self._connections)
+
     def stop_accepting(self) -> None:
-        if self._server is not None:
-            self._server.close()
+        self._acceptor.close()
         if self._idle_check is not None:
             self._idle_check.cancel()
 
@@ -82,12 +104,6 @@ class Listener:
             for connection in tuple(self._connections):
                 connection.abort()
             await self._lost_all_within(timeout_s)
-
-    async def _listen(self) -> None:
-        self._server = await self._loop.create_server(
-            self._connection, self.endpoint.host or None, self.endpoint.port, backlog=_BACKLOG
-        )
-        self._schedule_idle_check()
 
     def _connection(self) -> ServerConnection:
         return ServerConnection(self.endpoint.listener, self._handler, self._limits, self)
@@ -106,6 +122,7 @@ class Listener:
 
     def admit(self, connection: ServerConnection, sock: socket.socket) -> bool:
         if not self._admission.admit(connection.peer_host):
+            self.refused += 1
             _logger.info("connection refused", reason="too many", peer=connection.peer_host)
             return False
         self._connections.add(connection)
@@ -119,6 +136,7 @@ class Listener:
         if connection not in self._connections:
             return
         self._connections.discard(connection)
+        self.closed += 1
         self._admission.release(connection.peer_host)
         if not self._connections:
             self._all_lost.set()
@@ -131,8 +149,8 @@ class Listener:
             self._idle_check = self._loop.call_later(pause_s, self._drop_idle)
 
     def _drop_idle(self) -> None:
-        moment_s = self._loop.time() - self._limits.idle_ms_max / 1000
-        for connection in [one for one in self._connections if one.is_idle_since(moment_s)]:
+        moment_ns = perf_counter_ns() - self._limits.idle_ms_max * 1_000_000
+        for connection in [one for one in self._connections if one.is_idle_since(moment_ns)]:
             _logger.debug("idle connection dropped", peer=connection.peer_host, listener=self.endpoint.listener)
             connection.abort()
         self._schedule_idle_check()

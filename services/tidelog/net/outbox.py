@@ -36,7 +36,7 @@ Part = bytes | memoryview | FileRange
 
 
 class Outbox:
-    __slots__ = ("_closed", "_fd", "_loop", "_on_broken", "_on_sent", "_parts", "_waits", "unsent_bytes")
+    __slots__ = ("_closed", "_fd", "_loop", "_on_broken", "_on_sent", "_parts", "_waits", "added_bytes", "unsent_bytes")
 
     def __init__(
         self, loop: AbstractEventLoop, fd: int, *, on_sent: Callable[[], None], on_broken: Callable[[], None]
@@ -49,12 +49,15 @@ class Outbox:
         self._parts: deque[Part] = deque()
         self._waits = False
         self._closed = False
+        # Everything that was ever added, and what of it has not left.
+        self.added_bytes = 0
         self.unsent_bytes = 0
 
     def add(self, part: Part) -> None:
         size = part.count if type(part) is FileRange else len(part)  # type: ignore[arg-type]
         if size and not self._closed:
             self._parts.append(part)
+            self.added_bytes += size
             self.unsent_bytes += size
 
     def flush(self) -> None:
@@ -82,7 +85,8 @@ class Outbox:
         except OSError:
             self._on_broken()
             return
-        self._wait_if(bool(self._parts))
+        if bool(self._parts) is not self._waits:
+            self._wait_if(bool(self._parts))
         if self.unsent_bytes < before:
             self._on_sent()
 
@@ -121,8 +125,8 @@ class Outbox:
         return joined
 
     def _wait_if(self, more: bool) -> None:
-        if more and not self._waits:
+        if more:
             self._loop.add_writer(self._fd, self._send)
-        elif not more and self._waits:
+        else:
             self._loop.remove_writer(self._fd)
         self._waits = more

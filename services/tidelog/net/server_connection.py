@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+from bisect import bisect_right
 from collections.abc import Callable
+from operator import attrgetter
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Protocol, cast
 
 from tidelog.kafka.wire.headers import REQUEST_BYTES_MIN
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from socket import socket
 
     from tidelog.net.limits import ConnectionLimits
+    from tidelog.net.served import RequestContext
 
 Handler = Callable[["ServerConnection", memoryview], None]
 
@@ -44,14 +48,21 @@ class ServerConnection(asyncio.BufferedProtocol):
         self.listener = listener
         self.peer_host = ""
         self._handler = handler
-        self._limits = limits
+        self._unanswered_max = limits.unanswered_max
+        self._unsent_bytes_max = limits.unsent_bytes_max
         self._owner = owner
         self._loop = asyncio.get_running_loop()
-        self._last_active_s = self._loop.time()
+        # The request that is being handled, for whoever wants to know when it is answered.
+        self.request: RequestContext | None = None
+        # When the bytes came that are being handled, and the latest moment that is known: no clock is read twice.
+        self.received_ns = self.moment_ns = perf_counter_ns()
+        self._last_active_ns = self.moment_ns
         self._frames = FrameReader(self._on_frame, bytes_min=REQUEST_BYTES_MIN, bytes_max=limits.request_bytes_max)
         self._answers = AnswerQueue(self._send, self._close_when_sent, ordered=limits.answers_in_order)
         self._transport: asyncio.Transport
         self._outbox: Outbox | None = None
+        # The requests whose answers are on their way out.
+        self._sending: list[RequestContext] = []
         # Requests are being handled: their answers wait for each other and leave together.
         self._handles = False
         self._adjusts = False
@@ -60,17 +71,27 @@ class ServerConnection(asyncio.BufferedProtocol):
         self._closes_when_sent = False
         self._is_lost = False
         self._mute: asyncio.TimerHandle | None = None
+        self._is_held = False
         self._before_next: Callable[[], object] | None = None
 
     # ---- for handlers
 
     def reply(self, *parts: Part) -> None:
         """Answer the request that is being handled."""
-        self._answers.answer(parts)
+        request = self.request
+        if request is not None:
+            self.moment_ns = request.ready_ns = request.passed_on_ns = perf_counter_ns()
+        if self._answers.waiting:
+            self._answers.answer(parts, request)
+        else:
+            self._send(parts, request)
 
     def defer(self) -> Slot:
         """Answer the request that is being handled later; answers to later requests wait behind it."""
-        return self._answers.defer()
+        request = self.request
+        if request is not None:
+            self.moment_ns = request.deferred_ns = perf_counter_ns()
+        return self._answers.defer(request)
 
     def before_next(self, action: Callable[[], object]) -> None:
         """Call this when the next request comes, for example because its answer should not wait behind a long one."""
@@ -98,6 +119,15 @@ class ServerConnection(asyncio.BufferedProtocol):
         self._mute = self._loop.call_at(until_s, self._unmute)
         self._adjust()
 
+    def hold(self) -> None:
+        """Take no requests until `release`."""
+        self._is_held = True
+        self._adjust()
+
+    def release(self) -> None:
+        self._is_held = False
+        self._adjust()
+
     # ---- for the listener
 
     @property
@@ -107,15 +137,15 @@ class ServerConnection(asyncio.BufferedProtocol):
 
     @property
     def unanswered(self) -> int:
-        return len(self._answers)
+        return self._answers.waiting
 
     @property
     def unsent_bytes(self) -> int:
         return self._outbox.unsent_bytes if self._outbox is not None else 0
 
-    def is_idle_since(self, moment_s: float) -> bool:
+    def is_idle_since(self, moment_ns: int) -> bool:
         """Whether nothing moved since then, and not because the client waits for an answer of ours."""
-        return self._last_active_s < moment_s and (not self._answers or self.unsent_bytes > 0)
+        return self._last_active_ns < moment_ns and (not self._answers.waiting or self.unsent_bytes > 0)
 
     # ---- from the event loop
 
@@ -138,7 +168,7 @@ class ServerConnection(asyncio.BufferedProtocol):
         return self._frames.buffer()
 
     def buffer_updated(self, nbytes: int) -> None:
-        self._last_active_s = self._loop.time()
+        self._last_active_ns = self.received_ns = self.moment_ns = perf_counter_ns()
         self._handles = True
         try:
             self._frames.received(nbytes)
@@ -149,7 +179,7 @@ class ServerConnection(asyncio.BufferedProtocol):
 
     def eof_received(self) -> bool:
         # A client that shut its side may still read what is on its way; for what is not known yet it will not wait.
-        if self._answers:
+        if self._answers.waiting:
             return False
         self.close()
         return True
@@ -174,15 +204,19 @@ class ServerConnection(asyncio.BufferedProtocol):
         self._frames.held = self._must_hold()
 
     def _must_hold(self) -> bool:
+        # Asked twice for every request, so that what it looks at are plain attributes.
+        outbox = self._outbox
         return (
             self._no_more_requests
             or self._mute is not None
-            or len(self._answers) >= self._limits.unanswered_max
-            or self.unsent_bytes >= self._limits.unsent_bytes_max
+            or self._is_held
+            or self._answers.waiting >= self._unanswered_max
+            or (outbox is not None and outbox.unsent_bytes >= self._unsent_bytes_max)
         )
 
     def _take_parked(self) -> None:
         self._handles = True
+        self.moment_ns = perf_counter_ns()
         try:
             self._frames.resume()
         except Exception as error:  # noqa: BLE001  as in buffer_updated
@@ -204,6 +238,8 @@ class ServerConnection(asyncio.BufferedProtocol):
         while True:
             if self._outbox is not None:
                 self._outbox.flush()
+                if self._sending:
+                    self._note_sent(self._outbox)
             self._frames.held = self._must_hold()
             if self._frames.held or not self._frames.has_parked:
                 break
@@ -226,20 +262,37 @@ class ServerConnection(asyncio.BufferedProtocol):
 
     # ---- answers
 
-    def _send(self, parts: tuple[Part, ...]) -> None:
+    def _send(self, parts: tuple[Part, ...], request: RequestContext | None) -> None:
         outbox = self._outbox
         if outbox is None:
             return
+        before = outbox.added_bytes
         for part in parts:
             outbox.add(part)
+        if request is not None:
+            request.answer_end = outbox.added_bytes
+            request.answer_size = request.answer_end - before
+            self._sending.append(request)
         if not self._handles:
             self._adjust()
 
+    def _note_sent(self, outbox: Outbox) -> None:
+        now_ns = self._last_active_ns = perf_counter_ns()
+        sent, self._sending = self._sending, []
+        if outbox.unsent_bytes:
+            sent_bytes = outbox.added_bytes - outbox.unsent_bytes
+            count = bisect_right(sent, sent_bytes, key=attrgetter("answer_end"))
+            self._sending = sent[count:]
+            del sent[count:]
+        for request in sent:
+            request.counts.on_answered(request, now_ns)
+
     def _on_sent(self) -> None:
-        self._last_active_s = self._loop.time()
         if self._closes_when_sent:
             self._close_when_sent()
-        self._adjust()
+        if not self._adjusts:
+            self._last_active_ns = perf_counter_ns()
+            self._adjust()
 
     def _close_when_sent(self) -> None:
         self._closes_when_sent = True

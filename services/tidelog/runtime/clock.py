@@ -28,6 +28,23 @@ class SystemClock:
         return time.monotonic() * 1000.0
 
 
+class SteadyClock:
+    """The wall as it was at the start, moved on by monotonic time: for deadlines that are also written down.
+
+    A machine whose clock is set does not end everybody's session with it.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._offset_ms = clock.now_ms() - clock.monotonic_ms()
+
+    def now_ms(self) -> int:
+        return int(self._clock.monotonic_ms() + self._offset_ms)
+
+    def monotonic_ms(self) -> float:
+        return self._clock.monotonic_ms()
+
+
 class Driven(Protocol):
     """Something that has work due at moments of a manual clock."""
 

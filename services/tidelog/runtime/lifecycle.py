@@ -16,6 +16,7 @@ import uvloop
 from tidelog.kafka.configs.faults import ConfigFaults
 from tidelog.runtime import command_line, logs
 from tidelog.runtime.background import suspended_at
+from tidelog.runtime.descriptors import raise_descriptor_limit
 from tidelog.runtime.faults import StartupError
 from tidelog.runtime.process import Process
 from tidelog.runtime.settings import load_config
@@ -66,6 +67,8 @@ def run_service(
     logs.configure(config.log_level, config.log_format, role, instance)
     for warning in loaded.warnings:
         _logger.warning("configuration", warning=warning)
+    _, descriptors = raise_descriptor_limit()
+    _logger.debug("descriptors", most=descriptors)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         code = runner.run(_supervise(role, instance, config, serve, signals))
     # Only now: closing the runner waits for the threads of the default executor, which may hang as well.

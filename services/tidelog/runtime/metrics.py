@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import prometheus_client
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
-from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+
+from tidelog.runtime.exposition import exposition
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +53,7 @@ class Metrics:
 
     def render(self) -> bytes:
         """The text exposition, of type CONTENT_TYPE."""
-        return generate_latest(self.registry)
+        return exposition(self.registry.collect())
 
 
 class LoopLag:

@@ -29,7 +29,9 @@ SERVICE_NAME = "tidelog.v1.Presence"
 # A process asked for an incarnation it cannot judge yet (its registration is being written) takes this long to find out.
 _UNSURE_TIMEOUT_S = 5.0
 _PROBE_TIMEOUT_MS = 1_000
-_PAUSE_S = 0.1
+# A process that is killed closes its sockets one after the other: the stream may break a moment before the port does.
+_PAUSE_S_MIN, _PAUSE_S_MAX = 0.003, 0.1
+_LONG_S = 1.0
 
 
 class Verdict(enum.Enum):
@@ -104,14 +106,18 @@ class PresenceService(types_pb2_grpc.PresenceServicer):
 
 async def until_dead(endpoint: Endpoint, epoch: int) -> None:
     """Attend the incarnation; returns only when it is proven dead."""
+    now = asyncio.get_running_loop().time
+    pause_s = _PAUSE_S_MIN
     async with connect(f"{endpoint.host}:{endpoint.port}") as channel:
         while True:
+            begun = now()
             if await _attend(channel, epoch) is Verdict.DEAD:
                 return
             result = await probe(endpoint.host, endpoint.port, _PROBE_TIMEOUT_MS)
             if result is ProbeResult.REFUSED:
                 return
-            await asyncio.sleep(_PAUSE_S)
+            pause_s = _PAUSE_S_MIN if now() - begun > _LONG_S else min(pause_s * 2, _PAUSE_S_MAX)
+            await asyncio.sleep(pause_s)
 
 
 async def examine(endpoint: Endpoint, epoch: int, timeout_ms: float) -> Verdict:

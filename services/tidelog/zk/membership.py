@@ -14,6 +14,7 @@ from tidelog.runtime.background import Background
 from tidelog.runtime.clock import Clock
 from tidelog.runtime.process import Process
 from tidelog.zk.bootstrap import create_top_level_nodes, ensure_cluster_id, ensure_features
+from tidelog.zk.errors import ConnectionLost, SessionExpired
 from tidelog.zk.registrant import Registrant, follow_session
 from tidelog.zk.session import ZkSession
 from tidelog.zk.znodes import BrokerRegistration
@@ -64,10 +65,14 @@ def zookeeper_session(config: ZooKeeperConfig, process: Process) -> ZkSession:
 
 async def prepare_cluster(session: ZkSession) -> str:
     """Wait for ZooKeeper, create what must always exist there, and return the cluster's id."""
-    await session.connected()
-    await create_top_level_nodes(session)
-    await ensure_features(session)
-    return await ensure_cluster_id(session, topic_id_text(uuid.uuid4()))
+    while True:
+        await session.connected()
+        try:
+            await create_top_level_nodes(session)
+            await ensure_features(session)
+            return await ensure_cluster_id(session, topic_id_text(uuid.uuid4()))
+        except (ConnectionLost, SessionExpired):
+            continue  # A process may well be slow to start, and its first session be over; the next one comes by itself.
 
 
 def registrant_of(

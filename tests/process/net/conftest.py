@@ -8,6 +8,7 @@ import pytest
 import uvloop
 
 from tests.support.wire_server import WireServer, wire_server
+from tidelog.net.acceptor import ConnectionRate
 from tidelog.net.limits import Admission, ConnectionLimits
 from tidelog.net.server_connection import Handler
 
@@ -19,8 +20,11 @@ def serve(request: pytest.FixtureRequest) -> Iterator[Serve]:
     with ExitStack() as stack:
 
         def start(
-            handler: Handler, limits: ConnectionLimits | None = None, admission: Admission | None = None
+            handler: Handler,
+            limits: ConnectionLimits | None = None,
+            admission: Admission | None = None,
+            rate: ConnectionRate | None = None,
         ) -> WireServer:
-            return stack.enter_context(wire_server(request.param, handler, limits, admission))
+            return stack.enter_context(wire_server(request.param, handler, limits, admission, rate))
 
         yield start

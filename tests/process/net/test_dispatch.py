@@ -14,8 +14,6 @@ from confluent_kafka.admin import AdminClient
 
 from tests.support.wire_server import Client, WireServer, framed, wire_server
 from tidelog.broker.wire import describe_cluster, metadata
-from tidelog.broker.wire.dispatch import MESSAGE_BYTES_MAX, Dispatcher
-from tidelog.broker.wire.served import RequestContext, ServedApi, ServedFrames
 from tidelog.kafka.cluster import ClusterView, Member, MetadataUpdate, PartitionView, TopicView
 from tidelog.kafka.errors import KafkaCode
 from tidelog.kafka.types import BrokerEpoch, ControllerEpoch, ControllerId, Endpoint, LeaderEpoch
@@ -25,6 +23,8 @@ from tidelog.kafka.wire.messages.heartbeat import HEARTBEAT, HeartbeatRequest, H
 from tidelog.kafka.wire.messages.list_groups import LIST_GROUPS, ListGroupsRequest, ListGroupsResponse
 from tidelog.kafka.wire.messages.metadata import METADATA, MetadataRequest, MetadataResponse
 from tidelog.kafka.wire.versions import parse_versions
+from tidelog.net.dispatch import MESSAGE_BYTES_MAX, Dispatcher
+from tidelog.net.served import RequestContext, ServedApi, ServedFrames
 
 CLUSTER_ID = "abcdefghijklmnopqrstuv"
 
@@ -44,14 +44,18 @@ def list_groups_frame(context: RequestContext, frame: memoryview, body_at: int) 
 
 
 class Unlimited:
-    """No topics by themselves, and no quotas; `throttle_ms` is for requests whose time is taken."""
+    """No topics by themselves, no broker that dies, no quotas; `throttle_ms` is for requests whose time is taken."""
 
     is_enabled = False
+    still_listed = ()
     times_requests = False
     throttle_ms = 0
 
     def create(self, names: Iterable[str]) -> dict[str, KafkaCode]:
         raise AssertionError(names)
+
+    def lost_leaders(self) -> frozenset[int]:
+        return frozenset()
 
     def request_ms(self, context: RequestContext) -> int:
         assert context.started_ns
@@ -68,7 +72,7 @@ def server(throttling: Any) -> Iterator[WireServer]:
     view = ClusterView()
     dispatcher = Dispatcher(
         [
-            metadata.served(view, Unlimited()),
+            metadata.served(view, Unlimited(), Unlimited()),
             describe_cluster.served(view),
             ServedApi(HEARTBEAT, parse_versions("0-4"), heartbeat_later),
             ServedFrames(LIST_GROUPS, parse_versions("0-5"), list_groups_frame),

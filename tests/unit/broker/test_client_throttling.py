@@ -1,6 +1,7 @@
 """Quotas in force: who is told to wait, for how long, and that nothing is recorded where nobody has a quota."""
 
 from collections.abc import Callable, Mapping
+from time import perf_counter_ns
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,9 +11,10 @@ from tidelog.broker.core.live_config import LiveConfig
 from tidelog.broker.core.quota_entries import CLIENT_ID, IP, QuotaOwner
 from tidelog.broker.core.quotas import IDLE_MS
 from tidelog.broker.shell.client_throttling import ClientThrottling
-from tidelog.broker.wire.served import RequestContext
 from tidelog.kafka.configs.broker import BrokerConfig
 from tidelog.kafka.errors import KafkaCode, KafkaError
+from tidelog.net.request_counts import ApiCounts
+from tidelog.net.served import RequestContext
 from tidelog.runtime.clock import ManualClock
 
 SECOND_NS = 10**9
@@ -50,7 +52,8 @@ def throttling(quotas: Any, clock: ManualClock) -> ClientThrottling:
 
 def request(client_id: str | None = "app", version: int = 9, busy_ns: int = 0) -> RequestContext:
     connection: Any = SimpleNamespace(listener="PLAINTEXT")
-    return RequestContext(connection, 0, version, 1, client_id, started_ns=1, busy_ns=busy_ns)
+    counts = ApiCounts("Produce")
+    return RequestContext(connection, 0, version, 1, client_id, counts, started_ns=1, deferred_ns=1 + busy_ns)
 
 
 def test_it_is_on_only_while_somebody_has_a_quota(throttling: ClientThrottling, quotas: Quotas) -> None:
@@ -96,11 +99,11 @@ def test_request_time_is_throttled_for_a_second_at_most(throttling: ClientThrott
     assert throttling.request_ms(request("other", busy_ns=20 * SECOND_NS)) == 0
 
 
-def test_a_request_that_began_before_there_was_a_quota_is_free(throttling: ClientThrottling, quotas: Quotas) -> None:
+def test_a_request_that_is_not_deferred_is_busy_up_to_now(throttling: ClientThrottling, quotas: Quotas) -> None:
     quotas.set(request_percentage=1)
     begun = request()
-    begun.started_ns = 0
-    assert throttling.request_ms(begun) == 0
+    begun.started_ns, begun.deferred_ns = perf_counter_ns() - 20 * SECOND_NS, 0
+    assert throttling.request_ms(begun) == 1000
 
 
 def test_changes_are_refused_in_newer_versions_and_throttled_in_older(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.logs import stored
+from tests.support.logs import NOW, stored
 from tests.support.replica_pair import Offsets, Pair
 from tidelog.broker.core.partition_follower import Verdict
 from tidelog.broker.log.retention import delete_records
@@ -49,14 +49,32 @@ def test_a_fetch_that_is_parked_when_the_record_comes_counts_as_the_first(pair: 
     assert outcome == [KafkaCode.NONE]
 
 
-def test_a_follower_that_becomes_leader_keeps_what_it_was_not_told_to_be_committed(pair: Pair) -> None:
-    """Cutting back to the high watermark would lose a record that was acknowledged; epochs show that nothing differs."""
+def acknowledged_and_not_known_to_be(pair: Pair) -> None:
+    """The leader has acknowledged a record; the follower has it, and has not heard that it is committed."""
     outcome = pair.leader.produce(b"acknowledged")
     pair.fetch()
     pair.send_fetch()
     pair.leader.run()
     assert outcome == [KafkaCode.NONE]
-    assert pair.follower.offsets == Offsets(1, 0), "the follower has the record and does not know that it is committed"
+    assert pair.follower.offsets == Offsets(1, 0)
+
+
+def test_truncation_to_the_high_watermark_would_lose_an_acknowledged_record(pair: Pair) -> None:
+    """What Kafka did before it had epochs, done by hand: the follower restarts, cuts back, and then leads."""
+    acknowledged_and_not_known_to_be(pair)
+    restarted = pair.follower.partition.log
+    pair.follower.storage.store.truncate(restarted, restarted.high_watermark, NOW)
+    pair.told(leader=2, epoch=1)
+    pair.fetch()
+    pair.fetch()
+    assert (pair.one.offsets.log_end, pair.two.offsets.log_end) == (0, 0), (
+        "the old leader follows, and the record is gone"
+    )
+
+
+def test_a_follower_that_becomes_leader_keeps_what_it_was_not_told_to_be_committed(pair: Pair) -> None:
+    """Cutting back to the high watermark would lose a record that was acknowledged; epochs show that nothing differs."""
+    acknowledged_and_not_known_to_be(pair)
     # It follows anew in the next epoch, as after a restart, and then leads.
     pair.told(leader=1, epoch=1)
     assert pair.follower.offsets.log_end == 1

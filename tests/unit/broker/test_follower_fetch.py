@@ -12,7 +12,7 @@ from tidelog.broker.wire.follower_fetch import (
     encode_follower_fetch,
     read_follower_answer,
 )
-from tidelog.broker.wire.hot_fetch import read_fetch
+from tidelog.broker.wire.hot_fetch_request import read_fetch
 from tidelog.kafka.wire.headers import decode_request_header, encode_response
 from tidelog.kafka.wire.messages.current_leader import LeaderIdAndEpoch
 from tidelog.kafka.wire.messages.fetch import (

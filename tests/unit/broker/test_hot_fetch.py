@@ -10,7 +10,8 @@ from uuid import UUID
 import pytest
 
 from tidelog.broker.core.fetch_session import FetchedPartition
-from tidelog.broker.wire.hot_fetch import FetchAnswer, PartitionAnswer, encode_fetched, read_fetch
+from tidelog.broker.wire.hot_fetch_answer import FetchAnswer, PartitionAnswer, encode_fetched
+from tidelog.broker.wire.hot_fetch_request import read_fetch
 from tidelog.kafka.wire.headers import encode_response
 from tidelog.kafka.wire.messages.current_leader import LeaderIdAndEpoch, NodeEndpoint
 from tidelog.kafka.wire.messages.fetch import (

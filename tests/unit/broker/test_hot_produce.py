@@ -54,7 +54,8 @@ REQUESTS = {
 def test_requests_are_read_as_the_schema_writes_them(asked: ProduceRequest, version: int) -> None:
     frame = memoryview(BEFORE + asked.encode(version) + b"behind")
     read = read_produce(frame, len(BEFORE), version)
-    assert (read.is_transactional, read.acks, read.timeout_ms) == (asked.transactional_id is not None, -1, 1234)
+    transactional_id = None if asked.transactional_id is None else asked.transactional_id.encode()
+    assert (read.transactional_id, read.acks, read.timeout_ms, read.fences) == (transactional_id, -1, 1234, None)
     assert [(topic.decode(), index, bytes(frame[start:end])) for topic, index, start, end in read.partitions] == [
         (topic.name, data.index, data.records or b"") for topic in asked.topic_data for data in topic.partition_data
     ]
@@ -83,11 +84,32 @@ def test_lengths_that_make_no_sense_are_malformed(body: bytes) -> None:
         read_produce(memoryview(body), 0, 3)
 
 
+@pytest.mark.parametrize("version", range(9, 12))
+def test_the_fences_of_coordinators_are_told_by_the_place_of_their_partition(version: int) -> None:
+    asked = request({"t": {0: b"a", 1: b"b"}, "u": {5: b"c"}})
+    asked.topic_data[0].partition_data[1].coordinator_fence = 2**40
+    asked.topic_data[1].partition_data[0].coordinator_fence = 0
+    read = read_produce(memoryview(asked.encode(version)), 0, version)
+    assert read.fences == {1: 2**40, 2: 0}
+    assert [index for _, index, _, _ in read.partitions] == [0, 1, 5]
+
+
+def test_a_fence_of_another_size_is_malformed() -> None:
+    whole = REQUESTS["one"].encode(9)
+    fence = b"\x01\x90\x4e\x04abcd"
+    with pytest.raises(MalformedMessage):
+        read_produce(memoryview(whole[:-3] + fence + b"\0\0"), 0, 9)
+
+
 def test_unknown_tags_are_skipped_and_lying_ones_are_malformed() -> None:
     whole = REQUESTS["one"].encode(9)
-    assert read_produce(memoryview(whole[:-1] + b"\x01\x05\x02ab"), 0, 9).partitions
-    with pytest.raises(MalformedMessage):
-        read_produce(memoryview(whole[:-1] + b"\x01\x05\x7fab"), 0, 9)
+    for behind in (b"", b"\0", b"\0\0"):
+        front = whole[: len(whole) - 1 - len(behind)]
+        read = read_produce(memoryview(front + b"\x01\x05\x02ab" + behind), 0, 9)
+        assert read.partitions
+        assert read.fences is None
+        with pytest.raises(MalformedMessage):
+            read_produce(memoryview(front + b"\x01\x05\x7fab" + behind), 0, 9)
 
 
 ANSWERS: dict[str, list[Produced]] = {

@@ -1,122 +1,27 @@
 """The partitions of a broker on a disk of their own: roles, refusals, and a disk that fails."""
 
 import errno
-import uuid
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.support.batches import plain
-from tests.support.logs import NOW
-from tidelog.broker.core.live_config import LiveConfig
-from tidelog.broker.log.files import Files
-from tidelog.broker.log.flusher import Flusher
-from tidelog.broker.log.log_store import LogStore
-from tidelog.broker.shell.log_configs import log_config
-from tidelog.broker.shell.partition import Partition
-from tidelog.broker.shell.partitions import Partitions
-from tidelog.broker.shell.producing import Producing
-from tidelog.broker.shell.traffic import TrafficByTopic
-from tidelog.broker.shell.waiting import Waiting
-from tidelog.broker.wire.hot_produce import Produced
-from tidelog.kafka.cluster import ClusterView, PartitionView, TopicView
-from tidelog.kafka.configs.broker import BrokerConfig
+from tests.support.hosting_broker import TOPIC_ID, HostingBroker
+from tidelog.kafka.cluster import PartitionView, TopicView
 from tidelog.kafka.errors import KafkaCode, KafkaError
 from tidelog.kafka.types import ControllerEpoch, LeaderEpoch, PartitionIndex, TopicName, TopicPartition
-from tidelog.runtime.clock import ManualClock
-from tidelog.runtime.settings import load_config
-from tidelog.runtime.timers import ManualTimers
 
-TOPIC_ID = uuid.UUID(int=7)
+if TYPE_CHECKING:
+    from tidelog.broker.wire.hot_produce import Produced
+
 NAME = TopicPartition(TopicName("t"), PartitionIndex(0))
 
 
-class SomeStorage:
-    """The logs without the threads and timers that look after them."""
-
-    def __init__(self, directories: list[str], configs: LiveConfig) -> None:
-        self._configs = configs
-        self.failed: list[str] = []
-        self.store = LogStore(Files(), directories, self.log_config, lambda path, _: self.failed.append(path))
-        self.store.load(NOW)
-        self.flusher = Flusher(Files(), lambda _: None)
-
-    def log_config(self, topic: str) -> Any:
-        return log_config(self._configs.topic(topic), 1000)
-
-    def delete(self, partition: TopicPartition) -> None:
-        if self.store.get(partition) is not None:
-            self.store.delete(partition, NOW)
-
-
-class NoReplication:
-    """Notes what it is told."""
-
-    def __init__(self) -> None:
-        self.told: list[str] = []
-
-    def on_follows(self, partition: Partition) -> None:
-        self.told.append(f"follows {partition.leader_id}")
-
-    def on_stops(self, partition: Partition) -> None:
-        self.told.append(f"stops {partition.name}")
-
-    def on_hosted(self, topic: str) -> None:
-        """Nothing is throttled here."""
-
-    def on_isr_proposed(self, partition: Partition) -> None:
-        self.told.append("proposes")
-
-    def on_flushed(self, partition: Partition) -> None:
-        self.told.append("flushed")
-
-
-class Broker:
-    """Broker 1 with two log directories, and a controller's word at hand."""
-
-    def __init__(self, folder: Path) -> None:
-        directories = [str(folder / "a"), str(folder / "b")]
-        overrides = {"broker.id": "1", "zookeeper.connect": "z:1", "log.dirs": ",".join(directories)}
-        config = load_config(BrokerConfig, file=None, environ={}, overrides=overrides).config
-        self.clock = ManualClock()
-        self.soon: list[Callable[[], None]] = []
-        self.view = ClusterView()
-        self.storage = SomeStorage(directories, LiveConfig(config))
-        self.replication = NoReplication()
-        self.waiting = Waiting(ManualTimers(self.clock), self.clock, self.soon.append)
-        self.partitions = Partitions(
-            config,
-            self.view,
-            self.clock,
-            self.storage,  # type: ignore[arg-type]
-            LiveConfig(config),
-            TrafficByTopic(),
-            self.waiting,
-            self.replication,
-        )
-        self.producing = Producing(self.partitions, self.clock)
-
-    def apply(self, epoch: int = 0, leader: int = 1, *, is_new: bool = True, index: int = 0, **fields: Any) -> None:
-        replicas = fields.pop("replicas", (1,))
-        state = PartitionView(index, leader, LeaderEpoch(epoch), fields.pop("isr", replicas), replicas, **fields)
-        self.partitions.apply_state("t", fields.pop("topic_id", TOPIC_ID), state, is_new=is_new)
-
-    def produce(self, acks: int = -1, index: int = 0) -> Produced:
-        production = self.producing.begin(acks, None)
-        self.producing.append(production, b"t", index, memoryview(plain()))
-        assert production.awaited is None
-        return production.answers[0]
-
-    def run_soon(self) -> None:
-        while self.soon:
-            self.soon.pop(0)()
-
-
 @pytest.fixture
-def broker(tmp_path: Path) -> Broker:
-    return Broker(tmp_path)
+def broker(tmp_path: Path) -> HostingBroker:
+    return HostingBroker(tmp_path)
 
 
 def refusal(call: Callable[[], object]) -> KafkaCode:
@@ -125,14 +30,14 @@ def refusal(call: Callable[[], object]) -> KafkaCode:
     return refused.value.code
 
 
-def test_one_replica_commits_at_once(broker: Broker) -> None:
+def test_one_replica_commits_at_once(broker: HostingBroker) -> None:
     broker.apply()
     assert [broker.produce().base_offset for _ in range(3)] == [0, 1, 2]
     log = broker.partitions.named("t", 0).log
     assert (log.high_watermark, log.log_end_offset) == (3, 3)
 
 
-def test_why_a_partition_is_not_here(broker: Broker) -> None:
+def test_why_a_partition_is_not_here(broker: HostingBroker) -> None:
     missing = broker.partitions.missing
     assert missing(b"t", 0).code is KafkaCode.UNKNOWN_TOPIC_OR_PARTITION
     assert missing(TOPIC_ID.bytes, 0, by_id=True).code is KafkaCode.UNKNOWN_TOPIC_ID
@@ -145,7 +50,7 @@ def test_why_a_partition_is_not_here(broker: Broker) -> None:
     assert (answer.error_code, answer.current_leader) == (KafkaCode.NOT_LEADER_OR_FOLLOWER, (5, 3))
 
 
-def test_a_role_is_taken_once_for_each_leader_epoch(broker: Broker) -> None:
+def test_a_role_is_taken_once_for_each_leader_epoch(broker: HostingBroker) -> None:
     broker.apply(epoch=2)
     assert refusal(lambda: broker.apply(epoch=2)) is KafkaCode.STALE_CONTROLLER_EPOCH
     broker.apply(epoch=3, leader=5, replicas=(5, 1))
@@ -158,7 +63,7 @@ def test_a_role_is_taken_once_for_each_leader_epoch(broker: Broker) -> None:
     assert [entry.epoch for entry in partition.log.epochs.entries] == [4], "the epoch starts without a record"
 
 
-def test_a_failed_directory_takes_only_its_own_partitions_along(broker: Broker) -> None:
+def test_a_failed_directory_takes_only_its_own_partitions_along(broker: HostingBroker) -> None:
     broker.apply(index=0)
     broker.apply(index=1)
     first, second = (broker.partitions.named("t", index).log for index in (0, 1))
@@ -170,14 +75,14 @@ def test_a_failed_directory_takes_only_its_own_partitions_along(broker: Broker) 
     assert refusal(lambda: broker.apply(epoch=1, index=0)) is KafkaCode.KAFKA_STORAGE_ERROR
 
 
-def test_an_old_replica_is_not_made_anew_beside_a_failed_directory(broker: Broker) -> None:
+def test_an_old_replica_is_not_made_anew_beside_a_failed_directory(broker: HostingBroker) -> None:
     broker.apply(index=0)
     broker.partitions.named("t", 0).log.io_failed(OSError(errno.EIO, "Input/output error"))
     assert refusal(lambda: broker.apply(index=1, is_new=False)) is KafkaCode.KAFKA_STORAGE_ERROR
     broker.apply(index=1, is_new=True)
 
 
-def test_a_write_that_waits_is_answered_when_leadership_is_lost(broker: Broker) -> None:
+def test_a_write_that_waits_is_answered_when_leadership_is_lost(broker: HostingBroker) -> None:
     broker.apply(replicas=(1, 5))
     production = broker.producing.begin(-1, None)
     broker.producing.append(production, b"t", 0, memoryview(plain()))
@@ -190,7 +95,48 @@ def test_a_write_that_waits_is_answered_when_leadership_is_lost(broker: Broker) 
     assert answered[0][0].error_code == KafkaCode.NOT_LEADER_OR_FOLLOWER
 
 
-def test_a_write_that_waits_is_answered_when_it_is_committed_or_late(broker: Broker) -> None:
+def everybody_is_told(broker: HostingBroker, leader: int, epoch: int) -> None:
+    state = PartitionView(0, leader, LeaderEpoch(epoch), (leader,), (1, 5))
+    broker.view.topics["t"] = TopicView("t", TOPIC_ID, {0: state})
+    broker.partitions.stand_down(["t", "unknown"])
+
+
+def test_a_leader_stands_down_when_everybody_is_told_of_a_later_one(broker: HostingBroker) -> None:
+    """A broker that has lost ZooKeeper is not told its roles any more, but it hears who leads."""
+    broker.apply(epoch=3, replicas=(1, 5))
+    production = broker.producing.begin(-1, None)
+    broker.producing.append(production, b"t", 0, memoryview(plain()))
+    answered: list[list[Produced]] = []
+    broker.producing.wait(production, 10_000, answered.append)
+    everybody_is_told(broker, leader=5, epoch=3)
+    everybody_is_told(broker, leader=1, epoch=4)
+    assert broker.partitions.named("t", 0).leader is not None, "old news, or of its own next epoch"
+    everybody_is_told(broker, leader=5, epoch=4)
+    broker.run_soon()
+    assert [one[0].error_code for one in answered] == [KafkaCode.NOT_LEADER_OR_FOLLOWER]
+    assert answered[0][0].current_leader == (5, 4)
+    broker.apply(epoch=4, leader=5, replicas=(5, 1))
+    assert broker.replication.told[-1] == "follows 5", "its role in that epoch may come later"
+
+
+def test_a_refusal_names_the_leader_of_the_role_that_was_told_and_never_the_one_that_refuses(
+    broker: HostingBroker,
+) -> None:
+    """Roles are told before metadata. A client that is told of the leader it just asked looks no further."""
+    broker.apply(epoch=3, replicas=(1, 5))
+    everybody_is_told(broker, leader=1, epoch=3)
+    assert broker.partitions.leader_of(b"t", 0) == (1, 3)
+    broker.apply(epoch=4, leader=5, replicas=(5, 1))
+    assert broker.partitions.leader_of(b"t", 0) == (5, 4)
+    assert broker.partitions.leader_of(TOPIC_ID.bytes, 0, by_id=True) == (5, 4)
+    everybody_is_told(broker, leader=7, epoch=6)
+    assert broker.partitions.leader_of(b"t", 0) == (7, 6)
+    broker.apply(epoch=7, leader=1, replicas=(1, 5))
+    broker.partitions.stop("t", 0, 7, delete=False)
+    assert broker.partitions.leader_of(b"t", 0) is None
+
+
+def test_a_write_that_waits_is_answered_when_it_is_committed_or_late(broker: HostingBroker) -> None:
     broker.apply(replicas=(1, 5))
     answered: list[list[Produced]] = []
     for _ in range(2):
@@ -206,7 +152,7 @@ def test_a_write_that_waits_is_answered_when_it_is_committed_or_late(broker: Bro
     assert partition.log.log_end_offset == 2, "what was late is not taken back"
 
 
-def test_stopping_and_deleting(broker: Broker) -> None:
+def test_stopping_and_deleting(broker: HostingBroker) -> None:
     broker.apply(epoch=5)
     assert refusal(lambda: broker.partitions.stop("t", 0, 4, delete=False)) is KafkaCode.FENCED_LEADER_EPOCH
     broker.partitions.stop("t", 0, -2, delete=True)
@@ -216,7 +162,7 @@ def test_stopping_and_deleting(broker: Broker) -> None:
     assert broker.produce().base_offset == 0, "a new log"
 
 
-def test_counters_are_kept_by_topic_and_forgotten_with_it(broker: Broker) -> None:
+def test_counters_are_kept_by_topic_and_forgotten_with_it(broker: HostingBroker) -> None:
     broker.apply()
     broker.produce()
     broker.produce(index=9)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tidelog.broker.shell.producer_ids import ProducerIds
 from tidelog.kafka.errors import KafkaCode, KafkaError
+from tidelog.runtime.producer_ids import ProducerIds
 
 
 class Blocks:
@@ -87,3 +87,26 @@ async def test_a_refusal_is_followed_by_another_attempt(ids: ProducerIds, blocks
     assert refused(ids)
     await blocks.run()
     assert ids.next() == 10, "the second block that the controller was asked for"
+
+
+async def test_who_can_wait_gets_an_id_of_the_block_that_is_fetched(blocks: Blocks) -> None:
+    ids = ProducerIds(blocks.allocate, blocks.spawn)
+    waiting = [asyncio.create_task(ids.next_fetched()) for _ in range(3)]
+    await asyncio.sleep(0)
+    await blocks.run()
+    assert [await one for one in waiting] == [0, 1, 2]
+    assert await ids.next_fetched() == 3
+
+
+async def test_who_waits_for_a_block_that_is_refused_is_refused(blocks: Blocks) -> None:
+    blocks.refuses = True
+    ids = ProducerIds(blocks.allocate, blocks.spawn)
+    waiting = asyncio.create_task(ids.next_fetched())
+    await asyncio.sleep(0)
+    await blocks.run()
+    with pytest.raises(KafkaError) as refused:
+        await waiting
+    assert refused.value.code is KafkaCode.COORDINATOR_LOAD_IN_PROGRESS
+    blocks.refuses = False
+    await blocks.run()
+    assert await ids.next_fetched() == 10

@@ -2,7 +2,7 @@
 
 from tidelog.controller.core.active import ActiveController, compare
 from tidelog.controller.core.controller import Controller
-from tidelog.controller.core.effects import Attend, CloseSender, Effect, Fence, OpenSender, Resign, Tell, Unattend
+from tidelog.controller.core.effects import Attend, DismissSender, Effect, Fence, OpenSender, Resign, Tell, Unattend
 from tidelog.controller.core.events import (
     ControllerSeen,
     Elected,
@@ -68,7 +68,7 @@ def test_start_connects_to_everybody_before_telling_anybody() -> None:
 def test_a_dead_broker_is_left_and_everybody_hears() -> None:
     active = started(member(1, 10), member(2, 11))
     effects = active.on_members_changed(Role.BROKER, members(member(2, 11)))
-    assert effects[:-1] == [Unattend(Role.BROKER, 1), CloseSender(Role.BROKER, 1)]
+    assert effects[:-1] == [Unattend(Role.BROKER, 1), DismissSender(Role.BROKER, 1)]
     assert told_brokers(effects) == [2]
 
 

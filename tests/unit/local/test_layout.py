@@ -21,6 +21,7 @@ def test_default_ports_are_the_documented_ones() -> None:
     assert shape.addresses(Role.BROKER, Listener.HTTP)[0] == "127.0.0.1:9292"
     assert shape.addresses(Role.CONTROLLER, Listener.GRPC) == ["127.0.0.1:9392", "127.0.0.1:9393"]
     assert shape.addresses(Role.CONTROLLER, Listener.HTTP)[0] == "127.0.0.1:9492"
+    assert shape.addresses(Role.GROUP_COORDINATOR, Listener.KAFKA)[0] == "127.0.0.1:9592"
     assert shape.addresses(Role.GROUP_COORDINATOR, Listener.GRPC)[0] == "127.0.0.1:9692"
     assert shape.addresses(Role.GROUP_COORDINATOR, Listener.HTTP)[0] == "127.0.0.1:9792"
     assert shape.addresses(Role.METADATA, Listener.GRPC) == ["127.0.0.1:9892"]

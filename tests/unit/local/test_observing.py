@@ -55,6 +55,7 @@ def test_the_document_has_the_contracted_shape() -> None:
                 "id": 0,
                 "pid": 104,
                 "ready": True,
+                "kafka": "127.0.0.1:9592",
                 "grpc": "127.0.0.1:9692",
                 "http": "127.0.0.1:9792",
             },

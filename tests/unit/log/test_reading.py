@@ -1,5 +1,6 @@
 """Reading: by offset, within limits, by timestamp; how far each kind of reader sees."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,7 +8,9 @@ import pytest
 
 from tests.support.batches import batch, plain
 from tests.support.logs import NOW, SMALL, LogOnDisk, append, offsets_of, read_from, stored
+from tidelog.broker.log.config import LogConfig
 from tidelog.broker.log.log import Log
+from tidelog.broker.log.log_file import FileRange
 from tidelog.broker.log.open_segments import OpenSegments
 from tidelog.broker.log.reading import Fetched, Isolation, fetch, find_by_timestamp, find_max_timestamp
 from tidelog.broker.log.retention import advance_start, delete_old_segments
@@ -186,8 +189,53 @@ def test_timestamps_over_many_segments_and_after_a_restart(disk: LogOnDisk) -> N
         assert find_max_timestamp(opened) == (79, 1790, 0)
 
 
-def test_a_range_tells_whether_it_is_in_memory(log: Log) -> None:
-    records = fetch(log, 0, 10**6, FOLLOWER).records
+def dropped(records: FileRange) -> FileRange:
+    """The range after the kernel has forgotten its file; skips where it keeps everything, as in a file system of memory."""
+    os.fsync(records.fd)
+    os.posix_fadvise(records.fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    if records.is_cached():
+        pytest.skip("files stay in memory here")
+    return records
+
+
+def test_a_range_tells_whether_it_is_in_memory(tmp_path: Path) -> None:
+    log = LogOnDisk(tmp_path / "t-0", LogConfig()).open()
+    for _ in range(40):
+        append(log, plain(bytes(100_000)))
+    records = fetch(log, 0, 2_000_000, FOLLOWER).records
     assert records is not None
+    assert records.is_cached()
+    assert not dropped(records).is_cached()
+    before = records.file.files.pread(records.fd, 1, records.position)
+    assert before, "one page does not make it cached"
+    assert not records.is_cached()
     records.read_into_cache()
     assert records.is_cached()
+
+
+def test_what_was_written_lately_is_known_to_be_in_memory(tmp_path: Path) -> None:
+    """Without asking the kernel: place and time decide."""
+    log = LogOnDisk(tmp_path / "t-0", LogConfig()).open()
+    for second in range(60):
+        append(log, now_ms=NOW + second * 1000)
+
+    def is_recent(offset: int, second: int) -> bool:
+        records = fetch(log, offset, 1, FOLLOWER).records
+        assert records is not None
+        return records.is_recent(NOW + second * 1000)
+
+    assert is_recent(59, 59)
+    assert is_recent(50, 59)
+    assert not is_recent(10, 59)
+    assert not is_recent(59, 90), "nothing was written for long"
+    append(log, now_ms=NOW + 3_600_000)
+    assert is_recent(60, 3600)
+    assert not is_recent(59, 3600), "it was written before a long silence"
+
+
+def test_a_segment_that_is_opened_again_has_nothing_recent(tmp_path: Path) -> None:
+    disk = LogOnDisk(tmp_path / "t-0", LogConfig())
+    append(disk.open())
+    records = fetch(disk.open(), 0, 1, FOLLOWER).records
+    assert records is not None
+    assert not records.is_recent(NOW)

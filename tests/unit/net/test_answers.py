@@ -12,7 +12,7 @@ class Sent:
         self.events: list[object] = []
         self.queue = AnswerQueue(self.send, lambda: self.events.append("close"), ordered=ordered)
 
-    def send(self, parts: tuple[Part, ...]) -> None:
+    def send(self, parts: tuple[Part, ...], _: object) -> None:
         self.events.extend(parts)
 
 
@@ -23,10 +23,10 @@ def test_answers_wait_for_those_before_them() -> None:
     sent.queue.answer((b"3", b"and more"))
     second.fill(b"2")
     assert sent.events == [b"0"]
-    assert len(sent.queue) == 3
+    assert sent.queue.waiting == 3
     first.fill(b"1")
     assert sent.events == [b"0", b"1", b"2", b"3", b"and more"]
-    assert len(sent.queue) == 0
+    assert sent.queue.waiting == 0
 
 
 def test_unordered_answers_do_not_wait() -> None:
@@ -35,7 +35,7 @@ def test_unordered_answers_do_not_wait() -> None:
     sent.queue.answer((b"3",))
     second.fill(b"2")
     assert sent.events == [b"3", b"2"]
-    assert len(sent.queue) == 1
+    assert sent.queue.waiting == 1
     first.fill(b"1")
     assert sent.events == [b"3", b"2", b"1"]
 

@@ -111,6 +111,16 @@ def test_buffers_of_large_frames_are_used_again() -> None:
     assert received.pool.kept_bytes == kept
 
 
+def test_a_large_frame_starts_in_a_large_buffer_that_lies_idle() -> None:
+    received = Received(bytes_max=100_000_000)
+    received.feed(framed(bytes(900_000)))
+    for size in (900_000, 5_000_000):
+        received.feed(struct.pack(">i", size))
+        assert len(received.reader.buffer()) == min(size, LARGE_BYTES)
+        received.feed(bytes(size))
+    assert [len(frame) for frame in received.frames] == [900_000, 900_000, 5_000_000]
+
+
 def test_what_is_under_way_is_given_back_when_the_connection_goes() -> None:
     received = Received()
     received.feed(framed(bytes(900_000))[:-1])

@@ -8,8 +8,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from tidelog.broker.wire import api_versions, describe_cluster, metadata
-from tidelog.broker.wire.served import RequestContext, ServedApi
+from tests.support.served_api import ask
+from tidelog.broker.wire import describe_cluster, metadata
 from tidelog.kafka.cluster import ClusterView, Member, MetadataUpdate, PartitionView, TopicView
 from tidelog.kafka.errors import KafkaCode
 from tidelog.kafka.types import BrokerEpoch, ControllerEpoch, ControllerId, Endpoint, LeaderEpoch
@@ -22,6 +22,7 @@ from tidelog.kafka.wire.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+from tidelog.net import api_versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -79,23 +80,22 @@ NO_CREATION = FakeCreation(is_enabled=False)
 
 
 @dataclass
-class FakeConnection:
-    listener: str = "PLAINTEXT"
+class FakeDepartures:
+    lost: frozenset[int] = frozenset()
+    still_listed: tuple[Member, ...] = ()
+
+    def lost_leaders(self) -> frozenset[int]:
+        return self.lost
 
 
-def ask(served: ServedApi, version: int, request: Any, listener: str = "PLAINTEXT") -> Any:
-    """The answer as a client of that version reads it."""
-    connection: Any = FakeConnection(listener)
-    context = RequestContext(connection, served.api.key, version, 1, None)
-    answer: Any = served.serve(context, served.api.request.decode(version, request.encode(version)))
-    return served.api.response.decode(version, answer.encode(version))
+NO_DEPARTURES = FakeDepartures()
 
 
 def ask_metadata(
     view: ClusterView, version: int, *names: str, listener: str = "PLAINTEXT", **more: Any
 ) -> MetadataResponse:
     request = MetadataRequest(topics=[MetadataRequestTopic(name=name) for name in names], **more)
-    answer: MetadataResponse = ask(metadata.served(view, NO_CREATION), version, request, listener)
+    answer: MetadataResponse = ask(metadata.served(view, NO_CREATION, NO_DEPARTURES), version, request, listener)
     return answer
 
 
@@ -139,6 +139,25 @@ def test_a_partition_whose_leader_is_dead(view: ClusterView, version: int) -> No
     assert (dead.error_code, dead.leader_id) == (KafkaCode.LEADER_NOT_AVAILABLE, -1)
 
 
+@pytest.mark.parametrize("version", range(13))
+def test_a_leader_that_died_a_moment_ago_is_none(view: ClusterView, version: int) -> None:
+    served = metadata.served(view, NO_CREATION, FakeDepartures(lost=frozenset({2})))
+    answer = ask(served, version, MetadataRequest(topics=[MetadataRequestTopic(name="orders")]))
+    lost = partitions(answer)[0]
+    assert (lost.error_code, lost.leader_id) == (KafkaCode.LEADER_NOT_AVAILABLE, -1)
+    assert partitions(answer)[1].leader_id == 5
+    assert [broker.node_id for broker in answer.brokers] == [2, 5]
+
+
+def test_a_broker_that_left_a_moment_ago_is_listed_but_leads_nothing(view: ClusterView) -> None:
+    left = view.brokers.pop(2)
+    served = metadata.served(view, NO_CREATION, FakeDepartures(still_listed=(left,)))
+    answer = ask(served, 12, MetadataRequest(topics=[MetadataRequestTopic(name="orders")]))
+    assert [broker.node_id for broker in answer.brokers] == [2, 5]
+    assert partitions(answer)[0].error_code == KafkaCode.LEADER_NOT_AVAILABLE
+    assert 2 in partitions(answer)[0].offline_replicas
+
+
 @pytest.mark.parametrize(("version", "code"), [(5, KafkaCode.LEADER_NOT_AVAILABLE), (6, KafkaCode.LISTENER_NOT_FOUND)])
 def test_a_partition_whose_leader_lacks_the_listener(view: ClusterView, version: int, code: KafkaCode) -> None:
     unreachable = partitions(ask_metadata(view, version, "orders", listener="INTERNAL"))[1]
@@ -158,7 +177,7 @@ def test_the_oldest_clients_are_not_told_of_replicas_on_dead_brokers(view: Clust
 @pytest.mark.parametrize("version", range(13))
 def test_all_topics_are_asked_for_with_null_or_in_v0_with_an_empty_list(view: ClusterView, version: int) -> None:
     request = MetadataRequest(topics=[] if version == 0 else None)
-    answer = ask(metadata.served(view, NO_CREATION), version, request)
+    answer = ask(metadata.served(view, NO_CREATION, NO_DEPARTURES), version, request)
     assert {topic.name: topic.is_internal for topic in answer.topics} == {
         "orders": False,
         "__consumer_offsets": version >= 1,
@@ -186,7 +205,7 @@ def test_unknown_and_invalid_names_are_errors_of_those_topics_only(view: Cluster
 def ask_with(creation: FakeCreation, view: ClusterView, version: int, **more: Any) -> dict[str | None, int]:
     names = ["orders", "new", "a/b"]
     request = MetadataRequest(topics=[MetadataRequestTopic(name=name) for name in names], **more)
-    answer: MetadataResponse = ask(metadata.served(view, creation), version, request)
+    answer: MetadataResponse = ask(metadata.served(view, creation, NO_DEPARTURES), version, request)
     return {topic.name: topic.error_code for topic in answer.topics}
 
 
@@ -208,7 +227,7 @@ def test_an_unknown_topic_is_not_created_where_that_is_off(view: ClusterView) ->
 
 def ask_by_id(view: ClusterView, version: int, topic_id: UUID, name: str | None) -> MetadataResponseTopic:
     request = MetadataRequest(topics=[MetadataRequestTopic(topic_id=topic_id, name=name)])
-    answer: MetadataResponse = ask(metadata.served(view, NO_CREATION), version, request)
+    answer: MetadataResponse = ask(metadata.served(view, NO_CREATION, NO_DEPARTURES), version, request)
     return answer.topics[0]
 
 
@@ -257,7 +276,7 @@ def test_describe_cluster_knows_brokers_only(view: ClusterView, endpoint_type: i
 
 
 def ask_versions(view: ClusterView, version: int, name: str = "client", software: str = "1.0") -> ApiVersionsResponse:
-    served = api_versions.served([metadata.served(view, NO_CREATION), describe_cluster.served(view)])
+    served = api_versions.served([metadata.served(view, NO_CREATION, NO_DEPARTURES), describe_cluster.served(view)])
     request = ApiVersionsRequest(client_software_name=name, client_software_version=software)
     answer: ApiVersionsResponse = ask(served, version, request)
     return answer

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 import logging
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
 
+from tests.support.served_api import ask
 from tidelog.broker.core.live_config import LiveConfig
 from tidelog.broker.core.quota_entries import QuotaOwner, QuotaTable
 from tidelog.broker.shell.broker_loggers import BrokerLoggers
@@ -20,7 +19,6 @@ from tidelog.broker.wire import (
     describe_configs,
     incremental_alter_configs,
 )
-from tidelog.broker.wire.served import RequestContext, ServedApi
 from tidelog.kafka.cluster import ClusterView, TopicView
 from tidelog.kafka.configs.broker import BrokerConfig
 from tidelog.kafka.errors import KafkaCode
@@ -83,16 +81,6 @@ def configs() -> Any:
 @pytest.fixture
 def view() -> ClusterView:
     return ClusterView(topics={name: TopicView(name, uuid4(), {}) for name in ("orders", "other")})
-
-
-def ask(served: ServedApi, version: int, request: Any) -> Any:
-    """The answer as a client of that version reads it."""
-    nobody: Any = None
-    context = RequestContext(nobody, served.api.key, version, 1, None)
-    answer: Any = served.serve(context, served.api.request.decode(version, request.encode(version)))
-    if inspect.iscoroutine(answer):
-        answer = asyncio.run(answer)
-    return served.api.response.decode(version, answer.encode(version))
 
 
 def describe(

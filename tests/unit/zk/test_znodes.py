@@ -202,8 +202,8 @@ def test_partition_state_while_recovering() -> None:
 
 
 def test_shard() -> None:
-    assignment = ShardAssignment(CoordinatorId(2), 5)
-    data = b'{"version":1,"coordinator":2,"epoch":5}'
+    assignment = ShardAssignment(CoordinatorId(2), 5, 57)
+    data = b'{"version":1,"coordinator":2,"epoch":5,"coordinator_epoch":57}'
     assert ShardZnode.encode(assignment) == data
     assert ShardZnode.decode(data) == assignment
     offsets = TopicPartition(TopicName("__consumer_offsets"), PartitionIndex(49))

@@ -155,6 +155,10 @@ class PartitionLeader:
         self.min_insync_replicas = self._effective_min_isr = 0
         self.on_min_insync_replicas_changed(min_insync_replicas, now_ms)
 
+    def on_log_moved(self, log: LeaderLog) -> None:
+        """The same records are in another log now."""
+        self._log = log
+
     # Offsets
 
     @property

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from tidelog.broker.log.checkpoints import CorruptCheckpointError, decode_checkpoint, encode_checkpoint
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tidelog.broker.log.files import Files
 
 UNDEFINED_EPOCH = -1
@@ -50,7 +52,7 @@ class EpochCache:
         """Read the file; a missing one is created empty. CorruptCheckpointError if its content makes no sense."""
         data = files.read_file(path)
         if data is None:
-            files.replace_file(path, b"", durable=False)
+            files.create_file(path)
         rows = decode_checkpoint(data, 2) if data else []
         entries = [EpochEntry(int(epoch), int(offset)) for epoch, offset in rows]
         if any(a.epoch >= b.epoch or a.start_offset > b.start_offset for a, b in pairwise(entries)):
@@ -84,6 +86,10 @@ class EpochCache:
             after = self._entries[len(before) :]
             self._replace([EpochEntry(before[-1].epoch, start_offset), *after])
 
+    def take_over(self, entries: "Iterable[EpochEntry]") -> None:
+        """Those of another log of the same records."""
+        self._replace(list(entries))
+
     def clear(self) -> None:
         self._replace([])
 
@@ -106,6 +112,11 @@ class EpochCache:
         return EpochEnd(self._entries[at - 1].epoch if at else UNDEFINED_EPOCH, end)
 
     def _replace(self, entries: list[EpochEntry]) -> None:
-        if entries != self._entries:
+        if entries == self._entries:
+            return
+        if self._entries:
             self._files.replace_file(self.path, encode_checkpoint(entries), durable=False)
-            self._entries = entries
+        else:
+            # Nothing can be lost of an empty file, and every new partition gets its first epoch at once.
+            self._files.create_file(self.path, encode_checkpoint(entries))
+        self._entries = entries

@@ -51,6 +51,10 @@ class Files:
         except OSError:
             return True
 
+    def will_need(self, fd: int, position: int, size: int) -> None:
+        """Ask for a part of a file to be brought into memory, without waiting for it."""
+        os.posix_fadvise(fd, position, size, os.POSIX_FADV_WILLNEED)
+
     def preallocate(self, fd: int, position: int, size: int) -> None:
         """Give real disk space to a part of a file; OSError if there is none."""
         os.posix_fallocate(fd, position, size)
@@ -138,6 +142,13 @@ class Files:
         self.rename(temporary, path)
         if durable:
             self.sync_dir(path.rpartition("/")[0])
+
+    def create_file(self, path: str, data: bytes = b"") -> None:
+        """Write a file whose former content, if any, is worth nothing. A stop may leave a part of the new one."""
+        with self.opened(path, create=True) as fd:
+            if data:
+                self.truncate(fd, 0)
+                self.write_whole(fd, data, 0)
 
     def sync_file(self, path: str) -> bool:
         """Make the content of a file durable; False if the file is gone."""

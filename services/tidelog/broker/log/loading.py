@@ -215,9 +215,14 @@ class _Loading:
             return EpochCache(self._files, path, [])
 
     def _begin_at(self, offset: int) -> None:
+        """Its files are made, and opened for writing when something is written: most partitions wait long for that."""
         segment = self._segment(offset, {}, self._request.now_ms)
-        segment.create(self._config)
-        segment.close_files()
+        if self._config.preallocate:
+            segment.create(self._config)
+            segment.close_files()
+        else:
+            for suffix in (LOG, OFFSET_INDEX, TIME_INDEX):
+                self._files.create_file(segment.path(suffix))
         self._segments.add(segment)
 
     def _drop_all(self) -> None:

@@ -16,9 +16,7 @@ from tidelog.kafka.errors import KafkaCode, KafkaError
 from tidelog.kafka.records.control import EndTransactionMarker, read_marker
 from tidelog.kafka.records.header import (
     CONTROL,
-    INT32,
-    INT64,
-    LEADER_EPOCH_AT,
+    FRONT,
     NO_PRODUCER_ID,
     NO_TIMESTAMP,
     BatchHeader,
@@ -152,8 +150,7 @@ class Log:
                 return Appended(mark.first_offset, mark.last_offset, mark.timestamp, is_duplicate=True)
         first_offset = self.log_end_offset
         last_offset = first_offset + header.last_offset_delta
-        INT64.pack_into(view, 0, first_offset)
-        INT32.pack_into(view, LEADER_EPOCH_AT, leader_epoch)
+        FRONT.pack_into(view, 0, first_offset, header.batch_length, leader_epoch)
         try:
             self._write(view, first_offset, last_offset, header.max_timestamp, last_offset, now_ms)
             if leader_epoch != self.epochs.latest_epoch:
@@ -197,6 +194,9 @@ class Log:
         self, data: memoryview, first_offset: int, last_offset: int, max_timestamp: int, offset_of_max: int, now_ms: int
     ) -> None:
         segment = self._segment_for(len(data), first_offset, last_offset, max_timestamp, now_ms)
+        file = segment.file
+        if file is not None and now_ms >= file.mark_due_ms:
+            file.mark_written(segment.size, now_ms)
         segment.append(data, last_offset, max_timestamp, offset_of_max, self.config.index_interval_bytes)
         segment.note_boundary(last_offset + 1, segment.size)
         self.log_end_offset = last_offset + 1

@@ -46,6 +46,8 @@ class LogDir:
     def __init__(self, files: "Files", path: str, on_failed: "Callable[[LogDir, OSError], None]") -> None:
         self.path = path
         self.logs: dict[TopicPartition, Log] = {}
+        # Copies that are to take the place of logs in other directories; never of one that is in this directory.
+        self.futures: dict[TopicPartition, Log] = {}
         self.is_offline = False
         self._files = files
         self._on_failed = on_failed
@@ -58,9 +60,13 @@ class LogDir:
         if self.is_offline:
             return
         self.is_offline = True
-        for log in self.logs.values():
+        for log in self.all_logs().values():
             log.is_offline = True
         self._on_failed(self, error)
+
+    def all_logs(self) -> "dict[TopicPartition, Log]":
+        """The logs and the copies: what the checkpoints tell of."""
+        return self.logs | self.futures if self.futures else self.logs
 
     def read_checkpoint(self, name: str) -> "dict[TopicPartition, int]":
         """Offsets by partition. A file that cannot be believed counts as empty: recovery then reads more."""
@@ -70,16 +76,16 @@ class LogDir:
             return {}
 
     def recovery_point_job(self) -> CheckpointJob:
-        return self._job(RECOVERY_POINTS, {p: log.recovery_point for p, log in self.logs.items()})
+        return self._job(RECOVERY_POINTS, {p: log.recovery_point for p, log in self.all_logs().items()})
 
     def high_watermark_job(self) -> CheckpointJob:
-        return self._job(HIGH_WATERMARKS, {p: log.high_watermark for p, log in self.logs.items()})
+        return self._job(HIGH_WATERMARKS, {p: log.high_watermark for p, log in self.all_logs().items()})
 
     def start_offset_job(self) -> CheckpointJob:
         """Only the starts that the names of the segments do not tell."""
         moved = {
             p: log.log_start_offset
-            for p, log in self.logs.items()
+            for p, log in self.all_logs().items()
             if log.log_start_offset > log.segments.first.base_offset
         }
         return self._job(START_OFFSETS, moved)
@@ -100,6 +106,10 @@ class LogDir:
         """At once, on the caller's thread: before a truncation nothing else will do."""
         for job in (self.recovery_point_job(), *self.cleaner_offset_jobs()):
             job.run(self._files)
+
+    def checkpoint_start_offsets(self) -> None:
+        """At once, on the caller's thread."""
+        self.start_offset_job().run(self._files)
 
     def _job(self, name: str, offsets: "Mapping[TopicPartition, int]") -> CheckpointJob:
         file = self._checkpoints[name]

@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from tidelog.broker.log.flush import finish_flush, start_flush
+from tidelog.broker.log.future_logs import FutureLogs
 from tidelog.broker.log.loading import LoadRequest, LoadTools, load_log
 from tidelog.broker.log.log_dir import LogDir
 from tidelog.broker.log.meta_properties import mark_clean, take_clean_mark, write_topic_id
@@ -14,6 +15,7 @@ from tidelog.broker.log.names import (
     RECOVERY_POINTS,
     START_OFFSETS,
     deletion_name,
+    future_partition_of,
     partition_of,
 )
 from tidelog.broker.log.open_segments import OpenSegments
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
 _SYNC_THREADS = 8
 # Each log has half a dozen files to sync; from so many logs on it is faster to sync the whole file system at once.
 _MANY_JOBS = 64
+# Anybody may name partitions that are not here; the wishes that came first are forgotten first.
+_WISHES_MAX = 10_000
 
 
 class LogStore:
@@ -58,6 +62,8 @@ class LogStore:
         self.open_segments = OpenSegments(open_segments_max)
         self.dirs = [LogDir(files, path, self._dir_failed) for path in directories]
         self._dir_of: dict[TopicPartition, LogDir] = {}
+        self.futures = FutureLogs(self)
+        self._wished: dict[TopicPartition, LogDir] = {}
 
     def __iter__(self) -> "Iterator[Log]":
         for directory in self.dirs:
@@ -82,6 +88,7 @@ class LogStore:
                 self._load_dir(directory, now_ms)
             except OSError as error:
                 directory.fail(error)
+        self.futures.drop_misplaced(now_ms)
 
     def _load_dir(self, directory: LogDir, now_ms: int) -> None:
         self._files.mkdir(directory.path)
@@ -94,7 +101,8 @@ class LogStore:
             path = f"{directory.path}/{entry.name}"
             if entry.is_dir and entry.name.endswith(DELETED_DIRECTORY):
                 self.trash.add(Removal(now_ms, directories=(path,)))
-            partition = partition_of(entry.name) if entry.is_dir else None
+            future = future_partition_of(entry.name) if entry.is_dir else None
+            partition = future or (partition_of(entry.name) if entry.is_dir else None)
             if partition is not None:
                 request = LoadRequest(
                     partition=partition,
@@ -107,66 +115,113 @@ class LogStore:
                     high_watermark=high_watermarks.get(partition, 0),
                 )
                 log = load_log(request, self._tools(directory))
-                log.first_dirty_offset = first_dirty_offsets.get(partition)
-                self._add(directory, log)
+                if future is None:
+                    log.first_dirty_offset = first_dirty_offsets.get(partition)
+                    self._add_found(directory, log, now_ms)
+                else:
+                    self.futures.add(directory, log, now_ms)
 
     def _tools(self, directory: LogDir) -> LoadTools:
         return LoadTools(self._files, self.open_segments, self.trash, directory.fail)
+
+    def _add_found(self, directory: LogDir, log: "Log", now_ms: int) -> None:
+        """Two of a partition are there if the broker was stopped while a copy took the place of a log."""
+        other = self.get(log.partition)
+        if other is None:
+            self._add(directory, log)
+        elif log.log_end_offset > other.log_end_offset:
+            self.exchange(directory, log, now_ms)
+        else:
+            self.discard(directory, log, now_ms)
 
     def _add(self, directory: LogDir, log: "Log") -> None:
         directory.logs[log.partition] = log
         self._dir_of[log.partition] = directory
 
     def create(self, partition: "TopicPartition", now_ms: int, topic_id: "TopicId | None" = None) -> "Log":
-        """A new log, in the directory that has the fewest. KAFKA_STORAGE_ERROR if none of them works."""
+        """A new log, where it was wished or in the directory that has the fewest. KAFKA_STORAGE_ERROR if none works."""
         assert partition not in self._dir_of, f"{partition} exists"
-        online = [directory for directory in self.dirs if not directory.is_offline]
-        if not online:
-            raise KafkaError(KafkaCode.KAFKA_STORAGE_ERROR, "All log directories are offline.")
-        directory = min(online, key=lambda d: len(d.logs))
-        try:
-            log = self._create_in(directory, partition, now_ms, topic_id)
-        except OSError as error:
-            directory.fail(error)
-            raise KafkaError(KafkaCode.KAFKA_STORAGE_ERROR, f"{directory.path}: {error}") from error
+        directory = self._dir_for(partition)
+        log = self.make_log(directory, partition, str(partition), now_ms, topic_id)
         self._add(directory, log)
         return log
 
-    def _create_in(
-        self, directory: LogDir, partition: "TopicPartition", now_ms: int, topic_id: "TopicId | None"
+    def wish(self, partition: "TopicPartition", directory: LogDir) -> None:
+        """Remember where a log shall be once it is created."""
+        self._wished.pop(partition, None)
+        self._wished[partition] = directory
+        if len(self._wished) > _WISHES_MAX:
+            del self._wished[next(iter(self._wished))]
+
+    def _dir_for(self, partition: "TopicPartition") -> LogDir:
+        wished = self._wished.pop(partition, None)
+        if wished is not None and not wished.is_offline:
+            return wished
+        online = [directory for directory in self.dirs if not directory.is_offline]
+        if not online:
+            raise KafkaError(KafkaCode.KAFKA_STORAGE_ERROR, "All log directories are offline.")
+        return min(online, key=lambda d: len(d.logs) + len(d.futures))
+
+    def make_log(
+        self, directory: LogDir, partition: "TopicPartition", name: str, now_ms: int, topic_id: "TopicId | None"
     ) -> "Log":
-        path = f"{directory.path}/{partition}"
-        self._files.mkdir(path)
-        if topic_id is not None:
-            write_topic_id(self._files, path, topic_id)
-        config = self._config_of(partition.topic)
-        log = load_log(LoadRequest(partition, path, config, now_ms, was_clean=True), self._tools(directory))
+        """The files of an empty log under a name. KAFKA_STORAGE_ERROR if the directory fails."""
+        path, config = f"{directory.path}/{name}", self._config_of(partition.topic)
+        try:
+            self._files.mkdir(path)
+            if topic_id is not None:
+                write_topic_id(self._files, path, topic_id)
+            log = load_log(LoadRequest(partition, path, config, now_ms, was_clean=True), self._tools(directory))
+        except OSError as error:
+            directory.fail(error)
+            raise KafkaError(KafkaCode.KAFKA_STORAGE_ERROR, f"{directory.path}: {error}") from error
         log.is_new = True
         return log
 
     def delete(self, partition: "TopicPartition", now_ms: int) -> None:
-        """The directory is renamed at once and removed later."""
+        """Of the log and of a copy of it the directory is renamed at once and removed later."""
+        self.futures.drop(partition, now_ms)
         directory = self._dir_of.pop(partition)
-        log = directory.logs.pop(partition)
+        self.discard(directory, directory.logs.pop(partition), now_ms)
+
+    def discard(self, directory: LogDir, log: "Log", now_ms: int) -> None:
+        """What nobody finds in the store any more. KAFKA_STORAGE_ERROR if the directory fails."""
         with log.io():
             log.close_files()
-            renamed = f"{directory.path}/{deletion_name(str(partition))}"
+            renamed = f"{directory.path}/{deletion_name(str(log.partition))}"
             self._files.rename(log.directory, renamed)
         log.is_offline = True
         self.trash.add(Removal(now_ms + log.config.file_delete_delay_ms, directories=(renamed,)))
 
+    def exchange(self, directory: LogDir, log: "Log", now_ms: int) -> None:
+        """A log of another directory is the one of its partition from now on, and the former one goes."""
+        former_dir = self._dir_of[log.partition]
+        former = former_dir.logs.pop(log.partition)
+        self._add(directory, log)
+        try:
+            self.discard(former_dir, former, now_ms)
+            self._files.sync_dir(former_dir.path)
+        except KafkaError:
+            # Its directory is offline. Should it be loaded again, the longer log is kept.
+            assert former_dir.is_offline
+        except OSError as error:
+            former_dir.fail(error)
+
     # Work on all logs
 
     def truncate(self, log: "Log", offset: int, now_ms: int) -> bool:
-        return truncate_to(log, offset, now_ms, self._dir_of[log.partition].checkpoint_recovery_points)
+        is_cut = truncate_to(log, offset, now_ms, self._dir_of[log.partition].checkpoint_recovery_points)
+        self.futures.on_cut(log, now_ms)
+        return is_cut
 
     def truncate_fully(self, log: "Log", offset: int, now_ms: int) -> None:
         truncate_fully(log, offset, now_ms, self._dir_of[log.partition].checkpoint_recovery_points)
+        self.futures.on_cut(log, now_ms)
 
     def apply_retention(self, now_ms: int) -> int:
         """Delete old segments of all logs that are not compacted; gives how many. A failing directory is left out."""
         deleted = 0
-        for log in self:
+        for log in (*self, *self.futures):
             if not log.is_offline and not log.config.compact:
                 try:
                     deleted += delete_old_segments(log, now_ms)
@@ -204,7 +259,7 @@ class LogStore:
 
     def _close_dir(self, directory: LogDir, now_ms: int, broker_epoch: int, threads: ThreadPoolExecutor) -> None:
         try:
-            changed = [log for log in directory.logs.values() if log.close()]
+            changed = [log for log in directory.all_logs().values() if log.close()]
             jobs = [start_flush(log) for log in changed]
             if len(jobs) < _MANY_JOBS or not self._files.sync_filesystem(directory.path):
                 for _ in threads.map(lambda job: job.run(self._files), jobs):

@@ -59,7 +59,7 @@ def claim_directory(files: "Files", directory: str, owner: MetaProperties) -> No
 def write_topic_id(files: "Files", directory: str, topic_id: TopicId) -> None:
     """Kafka writes no newline at the end of this file."""
     data = f"version: 0\ntopic_id: {topic_id_text(topic_id)}".encode()
-    files.replace_file(f"{directory}/{PARTITION_METADATA}", data, durable=False)
+    files.create_file(f"{directory}/{PARTITION_METADATA}", data)
 
 
 def read_topic_id(files: "Files", directory: str) -> TopicId | None:

@@ -26,8 +26,10 @@ META_PROPERTIES = "meta.properties"
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 
 DELETED_DIRECTORY = "-delete"
-_DIRECTORY_NAME_MAX = 255
+FUTURE_DIRECTORY = "-future"
+DIRECTORY_NAME_MAX = 255
 _PARTITION_DIRECTORY = re.compile(r"(?P<topic>[a-zA-Z0-9._-]+)-(?P<partition>\d+)")
+_FUTURE_SUFFIX = re.compile(rf"\.[0-9a-f]{{32}}{FUTURE_DIRECTORY}$")
 
 
 def offset_name(offset: int, suffix: str) -> str:
@@ -51,4 +53,15 @@ def partition_of(name: str) -> TopicPartition | None:
 def deletion_name(name: str) -> str:
     """A fresh name for a directory that waits for deletion; the topic is cut where the name would get too long."""
     suffix = f".{uuid4().hex}{DELETED_DIRECTORY}"
-    return name[: _DIRECTORY_NAME_MAX - len(suffix)] + suffix
+    return name[: DIRECTORY_NAME_MAX - len(suffix)] + suffix
+
+
+def future_name(partition: TopicPartition) -> str:
+    """A fresh name for a copy that is to take the place of a log; it may be longer than a file system allows."""
+    return f"{partition}.{uuid4().hex}{FUTURE_DIRECTORY}"
+
+
+def future_partition_of(name: str) -> TopicPartition | None:
+    """The partition that such a copy belongs to; None for other directories."""
+    stem, suffixes = _FUTURE_SUFFIX.subn("", name)
+    return partition_of(stem) if suffixes else None

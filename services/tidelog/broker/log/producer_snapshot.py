@@ -89,6 +89,10 @@ class SnapshotFiles:
     def path(self, offset: int) -> str:
         return f"{self._directory}/{offset_name(offset, SNAPSHOT)}"
 
+    def relocate(self, directory: str) -> None:
+        """The directory has another name now."""
+        self._directory = directory
+
     def write(self, offset: int, entries: "Iterable[ProducerEntry]") -> None:
         """The file is made durable by the next flush; its checksum tells if that did not happen."""
         self._files.replace_file(self.path(offset), encode_snapshot(entries), durable=False)

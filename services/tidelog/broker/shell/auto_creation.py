@@ -5,11 +5,11 @@ from typing import Any
 
 from tidelog.broker.core.auto_created import topic_shape
 from tidelog.broker.core.live_config import LiveConfig
-from tidelog.broker.shell.controller_client import ControllerClient
 from tidelog.kafka.configs.broker import BrokerConfig
 from tidelog.kafka.errors import KafkaCode, KafkaError
 from tidelog.rpc import controller_pb2
 from tidelog.runtime import logs
+from tidelog.runtime.controller_client import ControllerClient
 
 # A client that does not hear of its topic by then asks again, and so does the broker.
 _TIMEOUT_MS = 10_000

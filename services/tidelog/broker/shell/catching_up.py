@@ -2,8 +2,10 @@
 
 A rolling restart goes on to the next broker when this one is ready. Were that so before it has caught up, partitions
 would lose their in-sync replicas one by one. So a starting broker waits until every partition that it replicates, and
-that has a live leader, has it in the in-sync set; but not for longer than a bound, since a replica that cannot catch up
-is no reason to serve nothing. After that it stays ready: lagging is for the leader to judge.
+that has a live leader, has it in the in-sync set; but not for longer than replica.catch.up.timeout.ms, since a replica that
+cannot catch up is no reason to serve nothing. Where something goes by readiness to restart the next broker, and serves
+brokers that are not ready all the same, the wait is best without a bound. Once ready it stays so: lagging is for the
+leader to judge.
 """
 
 from __future__ import annotations
@@ -15,11 +17,11 @@ from tidelog.runtime import logs
 
 if TYPE_CHECKING:
     from tidelog.kafka.cluster import ClusterView
+    from tidelog.kafka.configs.broker import BrokerConfig
     from tidelog.runtime.cluster_mirror import ClusterMirror
     from tidelog.runtime.readiness import Readiness
 
 CONDITION = "in sync"
-_WAIT_S_MAX = 60.0
 
 _logger = logs.get("replication")
 
@@ -27,8 +29,10 @@ _logger = logs.get("replication")
 class CatchingUp:
     """Watches the cluster's metadata until this broker's replicas are in sync."""
 
-    def __init__(self, broker_id: int, mirror: ClusterMirror, readiness: Readiness) -> None:
-        self._broker_id = broker_id
+    def __init__(self, config: BrokerConfig, mirror: ClusterMirror, readiness: Readiness) -> None:
+        self._broker_id = config.broker_id
+        bound_ms = config.replica_catch_up_timeout_ms
+        self._wait_s_max = None if bound_ms < 0 else bound_ms / 1000
         self._mirror = mirror
         self._readiness = readiness
         readiness.expect(CONDITION, "the controller has not yet told which replicas are here")
@@ -36,7 +40,7 @@ class CatchingUp:
     async def watch(self) -> None:
         """Ends when they are, or when the time is up."""
         try:
-            async with asyncio.timeout(_WAIT_S_MAX):
+            async with asyncio.timeout(self._wait_s_max):
                 while not self._is_in_sync():
                     await self._mirror.next_change.wait()
         except TimeoutError:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tidelog.broker.core.quota_entries import QuotaOwner
     from tidelog.broker.core.quotas import MutationMeter, RateMeter
     from tidelog.broker.shell.config_store import ConfigStore
-    from tidelog.broker.wire.served import RequestContext
+    from tidelog.net.served import RequestContext
     from tidelog.runtime.clock import Clock
 
 # Whose requests come in on a listener that asks nobody for a name.
@@ -113,13 +113,13 @@ class ClientThrottling:
 
     def request_ms(self, context: RequestContext) -> int:
         """Record the time that a request took this process; for how long its client is throttled."""
-        if not self.times_requests or not context.started_ns:
+        if not self.times_requests:
             return 0
         now_ms = self.now_ms()
         meter = self._quotas.request(_USER, context.client_id or "")
         if meter is None:
             return 0
-        busy_ns = context.busy_ns or time.perf_counter_ns() - context.started_ns
+        busy_ns = (context.deferred_ns or time.perf_counter_ns()) - context.started_ns
         return meter.record(busy_ns * _PERCENT_PER_NS, now_ms)
 
     def now_ms(self) -> float:

@@ -113,6 +113,25 @@ class ConfigStore:
         """The same for the entries of somebody who has quotas."""
         await self.change(entity_of(owner), decide, validate_only=validate_only)
 
+    async def change_user(self, user: str, decide: Callable[[Entries], Entries]) -> None:
+        """The same for the entries of a user, among which credentials are beside quotas."""
+        await self.change(ConfigEntity((("users", user),)), decide)
+
+    async def read_users(self) -> dict[str, Entries]:
+        """The entries of every user as ZooKeeper has them now; the default of all users is none."""
+        with _refusing():
+            users = {
+                entity.parts[0][1]: entity
+                for entity in await self._nodes.entities()
+                if entity.parts[0][0] == "users" and len(entity.parts) == 1
+            }
+            stored = await self._nodes.read_many(users.values())
+        return {
+            user: found.entries
+            for user, found in zip(users, stored, strict=True)
+            if user is not None and not isinstance(found, MalformedZnode)
+        }
+
     def _on_notification(self, data: bytes) -> None:
         try:
             self._outdated[ConfigChangeZnode.decode(data)] = None

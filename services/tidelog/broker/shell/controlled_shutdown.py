@@ -12,10 +12,10 @@ from tidelog.runtime import logs
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from tidelog.broker.shell.controller_client import ControllerClient
     from tidelog.broker.shell.partitions import Partitions
     from tidelog.kafka.configs.broker import BrokerConfig
     from tidelog.rpc import types_pb2
+    from tidelog.runtime.controller_client import ControllerClient
 
 # How often it is looked whether it still makes sense to wait for another attempt.
 _LOOK_AGAIN_S = 0.05

@@ -18,11 +18,16 @@ from tidelog.runtime.cluster_rpc import partition_from_rpc
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
+    from tidelog.broker.shell.departures import Departures
     from tidelog.broker.shell.partitions import Partitions
     from tidelog.runtime.cluster_mirror import ClusterMirror
 
     # Reads the settings of a topic that is new here.
     LoadConfig = Callable[[str], Awaitable[object]]
+
+# A new partition is half a dozen files. On a busy disk a thousand of them take seconds, in which clients shall not wait.
+# But followers begin to fetch with each turn, so that turns must not be many either.
+_TURN_S = 0.05
 
 _logger = logs.get("partitions")
 
@@ -37,6 +42,7 @@ class ControllerRequests:
         own_epoch: Callable[[], int | None],
         load_config: LoadConfig,
         is_open: Callable[[], bool],
+        departures: Departures,
     ) -> None:
         """`is_open` says whether the logs are loaded; before that no partition can be hosted."""
         self._partitions = partitions
@@ -44,12 +50,16 @@ class ControllerRequests:
         self._own_epoch = own_epoch
         self._load_config = load_config
         self._is_open = is_open
+        self._departures = departures
         self._one_at_a_time = asyncio.Lock()
         self._controller_epoch = 0
 
     def update_metadata(self, request: types_pb2.UpdateMetadataRequest) -> None:
         self._check_epochs(request.controller_epoch, request.recipient_epoch)
+        brokers = self._mirror.view.brokers
         self._mirror.take(request)
+        self._departures.on_update(brokers)
+        self._partitions.stand_down(topic.name for topic in request.topics)
         # A broker that is gone is not waited for any more by those who delete records.
         self._partitions.waiting.delete_records.wake_all()
 
@@ -59,7 +69,12 @@ class ControllerRequests:
             await self._load_configs({topic.name for topic in request.topics})
             # While ZooKeeper was asked another controller may have come.
             self._check_epochs(request.controller_epoch, request.broker_epoch)
-            results = [self._apply(topic, state) for topic in request.topics for state in topic.partitions]
+            results, turn = [], _Turn()
+            for topic, state in ((one, state) for one in request.topics for state in one.partitions):
+                results.append(self._apply(topic, state))
+                if turn.is_over():
+                    await asyncio.sleep(0)
+                    self._check_epochs(request.controller_epoch, request.broker_epoch)
             return broker_pb2.LeaderAndIsrResponse(partitions=results)
 
     async def stop_replica(self, request: broker_pb2.StopReplicaRequest) -> broker_pb2.StopReplicaResponse:
@@ -105,8 +120,25 @@ class ControllerRequests:
         return types_pb2.PartitionResult(topic=asked.topic, partition=asked.partition)
 
 
+class _Turn:
+    """Says after each piece of work whether the event loop has had to wait for long enough."""
+
+    def __init__(self) -> None:
+        self._time = asyncio.get_running_loop().time
+        self._end = self._time() + _TURN_S
+
+    def is_over(self) -> bool:
+        now = self._time()
+        if now < self._end:
+            return False
+        self._end = now + _TURN_S
+        return True
+
+
 def _refused(topic: str, partition: int, refusal: KafkaError) -> types_pb2.PartitionResult:
-    _logger.info("controller refused", topic=topic, partition=partition, why=refusal.message)
+    # A new controller tells everything again, so that most of it is known.
+    log = _logger.debug if refusal.code is KafkaCode.STALE_CONTROLLER_EPOCH else _logger.info
+    log("controller refused", topic=topic, partition=partition, why=refusal.message)
     return types_pb2.PartitionResult(
         topic=topic, partition=partition, error_code=refusal.code, error_message=refusal.message
     )

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
-from prometheus_client.registry import Collector
+from tidelog.runtime.metric_families import CountedWhenAsked, counter, gauge
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from prometheus_client import Metric
 
@@ -17,29 +16,71 @@ if TYPE_CHECKING:
     from tidelog.broker.shell.partitions import Partitions
     from tidelog.broker.shell.storage import Storage
 
-_TOPIC_COUNTERS = {
-    "messages_in": ("messagesin", "Records appended."),
-    "bytes_in": ("bytesin", "Bytes produced by clients."),
-    "bytes_out": ("bytesout", "Bytes fetched by consumers."),
-    "replication_bytes_in": ("replicationbytesin", "Bytes copied from leaders."),
-    "replication_bytes_out": ("replicationbytesout", "Bytes copied by followers."),
-    "failed_produces": ("failedproducerequests", "Partitions of produce requests that were refused."),
-    "failed_fetches": ("failedfetchrequests", "Partitions of fetch requests that were refused."),
+# By the attribute of Traffic.
+_TRAFFIC = {
+    "messages_in": counter("kafka_server_brokertopicmetrics_messagesin_total", "Records appended.", ("topic",)),
+    "bytes_in": counter("kafka_server_brokertopicmetrics_bytesin_total", "Bytes produced by clients.", ("topic",)),
+    "bytes_out": counter("kafka_server_brokertopicmetrics_bytesout_total", "Bytes fetched by consumers.", ("topic",)),
+    "replication_bytes_in": counter(
+        "kafka_server_brokertopicmetrics_replicationbytesin_total", "Bytes copied from leaders.", ("topic",)
+    ),
+    "replication_bytes_out": counter(
+        "kafka_server_brokertopicmetrics_replicationbytesout_total", "Bytes copied by followers.", ("topic",)
+    ),
+    "failed_produces": counter(
+        "kafka_server_brokertopicmetrics_failedproducerequests_total",
+        "Partitions of produce requests that were refused.",
+        ("topic",),
+    ),
+    "failed_fetches": counter(
+        "kafka_server_brokertopicmetrics_failedfetchrequests_total",
+        "Partitions of fetch requests that were refused.",
+        ("topic",),
+    ),
 }
 _NO_TOPIC = ""
 
+_HOSTED = gauge("kafka_server_replicamanager_partitioncount", "Partitions that this broker hosts.")
+_LED = gauge("kafka_server_replicamanager_leadercount", "Partitions that this broker leads.")
+_UNDER_REPLICATED = gauge(
+    "kafka_server_replicamanager_underreplicatedpartitions", "Partitions led here that lack a replica in sync."
+)
+_UNDER_MIN_ISR = gauge(
+    "kafka_server_replicamanager_underminisrpartitioncount", "Partitions led here that take no writes with acks=all."
+)
+_AT_MIN_ISR = gauge(
+    "kafka_server_replicamanager_atminisrpartitioncount", "Partitions led here that cannot do with one replica less."
+)
+_OFFLINE = gauge(
+    "kafka_server_replicamanager_offlinereplicacount", "Partitions hosted here whose log directory failed."
+)
 
-class DataMetrics(Collector):
+_OFFLINE_DIRS = gauge("kafka_log_logmanager_offlinelogdirectorycount", "Log directories that failed.")
+_LOG_SIZE = gauge("kafka_log_log_size", "Bytes of the log.", ("topic", "partition"))
+_LOG_START = gauge("kafka_log_log_logstartoffset", "The first offset of the log.", ("topic", "partition"))
+_LOG_END = gauge("kafka_log_log_logendoffset", "The offset after the last one.", ("topic", "partition"))
+_LOG_SEGMENTS = gauge("kafka_log_log_numlogsegments", "Segments of the log.", ("topic", "partition"))
+
+_WATCHED = gauge("kafka_server_delayedoperationpurgatory_purgatorysize", "Entries under keys.", ("delayedOperation",))
+_PENDING = gauge(
+    "kafka_server_delayedoperationpurgatory_numdelayedoperations", "Requests that wait.", ("delayedOperation",)
+)
+_SESSIONS = gauge("kafka_server_fetchsessioncache_numincrementalfetchsessions", "Fetch sessions.")
+_SESSION_PARTITIONS = gauge(
+    "kafka_server_fetchsessioncache_numincrementalfetchpartitionscached", "Partitions in fetch sessions."
+)
+_EVICTIONS = counter(
+    "kafka_server_fetchsessioncache_incrementalfetchsessionevictions_total", "Fetch sessions that gave way to others."
+)
+
+
+class DataMetrics(CountedWhenAsked):
     """Reads the plain numbers that the data path keeps."""
 
     def __init__(self, partitions: Partitions, storage: Storage, sessions: FetchSessionCache) -> None:
         self._partitions = partitions
         self._storage = storage
         self._sessions = sessions
-
-    def describe(self) -> Iterable[Metric]:
-        """Nothing: the names are not taken by anybody else, and asking for values at start-up would be in vain."""
-        return ()
 
     def collect(self) -> Iterator[Metric]:
         yield from self._traffic()
@@ -49,83 +90,37 @@ class DataMetrics(Collector):
 
     def _traffic(self) -> Iterator[Metric]:
         traffic = self._partitions.traffic
-        for attribute, (name, text) in _TOPIC_COUNTERS.items():
-            family = CounterMetricFamily(f"kafka_server_brokertopicmetrics_{name}", text, labels=["topic"])
-            for topic, counts in traffic.topics.items():
-                family.add_metric([topic], getattr(counts, attribute))
-            family.add_metric([_NO_TOPIC], getattr(traffic.unknown, attribute))
-            yield family
+        named = [*traffic.topics.items(), (_NO_TOPIC, traffic.unknown)]
+        for attribute, family in _TRAFFIC.items():
+            yield family.by(((topic,), getattr(counts, attribute)) for topic, counts in named)
 
     def _replicas(self) -> Iterator[Metric]:
         hosted = list(self._partitions)
         led = [partition.leader for partition in hosted if partition.leader is not None]
-        prefix = "kafka_server_replicamanager"
-        yield _gauge(f"{prefix}_partitioncount", "Partitions that this broker hosts.", len(hosted))
-        yield _gauge(f"{prefix}_leadercount", "Partitions that this broker leads.", len(led))
-        yield _gauge(
-            f"{prefix}_underreplicatedpartitions",
-            "Partitions led here that lack a replica in sync.",
-            sum(len(leader.isr) < len(leader.replicas) for leader in led),
-        )
-        yield _gauge(
-            f"{prefix}_underminisrpartitioncount",
-            "Partitions led here that take no writes with acks=all.",
-            sum(leader.is_under_min_isr for leader in led),
-        )
-        yield _gauge(
-            f"{prefix}_atminisrpartitioncount",
-            "Partitions led here that cannot do with one replica less.",
-            sum(leader.is_at_min_isr for leader in led),
-        )
-        yield _gauge(
-            f"{prefix}_offlinereplicacount",
-            "Partitions hosted here whose log directory failed.",
-            sum(partition.log.is_offline for partition in hosted),
-        )
+        yield _HOSTED.of(len(hosted))
+        yield _LED.of(len(led))
+        yield _UNDER_REPLICATED.of(sum(len(leader.isr) < len(leader.replicas) for leader in led))
+        yield _UNDER_MIN_ISR.of(sum(leader.is_under_min_isr for leader in led))
+        yield _AT_MIN_ISR.of(sum(leader.is_at_min_isr for leader in led))
+        yield _OFFLINE.of(sum(partition.log.is_offline for partition in hosted))
 
     def _logs(self) -> Iterator[Metric]:
-        offline = sum(directory.is_offline for directory in self._storage.store.dirs)
-        yield _gauge("kafka_log_logmanager_offlinelogdirectorycount", "Log directories that failed.", offline)
-        labels = ["topic", "partition"]
-        size = GaugeMetricFamily("kafka_log_log_size", "Bytes of the log.", labels=labels)
-        start = GaugeMetricFamily("kafka_log_log_logstartoffset", "The first offset of the log.", labels=labels)
-        end = GaugeMetricFamily("kafka_log_log_logendoffset", "The offset after the last one.", labels=labels)
-        segments = GaugeMetricFamily("kafka_log_log_numlogsegments", "Segments of the log.", labels=labels)
-        for partition in self._partitions:
-            values = _labels(partition)
-            size.add_metric(values, partition.log.size)
-            start.add_metric(values, partition.log.log_start_offset)
-            end.add_metric(values, partition.log.log_end_offset)
-            segments.add_metric(values, len(partition.log.segments))
-        yield from (size, start, end, segments)
+        yield _OFFLINE_DIRS.of(sum(directory.is_offline for directory in self._storage.store.dirs))
+        logs = [(_labels(partition), partition.log) for partition in self._partitions]
+        yield _LOG_SIZE.by((labels, log.size) for labels, log in logs)
+        yield _LOG_START.by((labels, log.log_start_offset) for labels, log in logs)
+        yield _LOG_END.by((labels, log.log_end_offset) for labels, log in logs)
+        yield _LOG_SEGMENTS.by((labels, len(log.segments)) for labels, log in logs)
 
     def _waiting(self) -> Iterator[Metric]:
         waiting = self._partitions.waiting
         kinds = {"Produce": waiting.produce, "Fetch": waiting.fetch, "DeleteRecords": waiting.delete_records}
-        prefix = "kafka_server_delayedoperationpurgatory"
-        size = GaugeMetricFamily(f"{prefix}_purgatorysize", "Entries under keys.", labels=["delayedOperation"])
-        pending = GaugeMetricFamily(
-            f"{prefix}_numdelayedoperations", "Requests that wait.", labels=["delayedOperation"]
-        )
-        for kind, purgatory in kinds.items():
-            size.add_metric([kind], purgatory.watched)
-            pending.add_metric([kind], purgatory.pending)
-        yield from (size, pending)
-        prefix = "kafka_server_fetchsessioncache"
-        yield _gauge(f"{prefix}_numincrementalfetchsessions", "Fetch sessions.", len(self._sessions))
-        yield _gauge(
-            f"{prefix}_numincrementalfetchpartitionscached", "Partitions in fetch sessions.", self._sessions.partitions
-        )
-        evictions = CounterMetricFamily(
-            f"{prefix}_incrementalfetchsessionevictions", "Fetch sessions that gave way to others."
-        )
-        evictions.add_metric([], self._sessions.evictions)
-        yield evictions
+        yield _WATCHED.by(((kind,), purgatory.watched) for kind, purgatory in kinds.items())
+        yield _PENDING.by(((kind,), purgatory.pending) for kind, purgatory in kinds.items())
+        yield _SESSIONS.of(len(self._sessions))
+        yield _SESSION_PARTITIONS.of(self._sessions.partitions)
+        yield _EVICTIONS.of(self._sessions.evictions)
 
 
-def _gauge(name: str, text: str, value: float) -> GaugeMetricFamily:
-    return GaugeMetricFamily(name, text, value=value)
-
-
-def _labels(partition: Partition) -> list[str]:
-    return [partition.name.topic, str(partition.name.partition)]
+def _labels(partition: Partition) -> tuple[str, str]:
+    return partition.name.topic, str(partition.name.partition)

@@ -8,22 +8,27 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from tidelog.broker.core.fetch_session_cache import FetchSessionCache
+from tidelog.broker.shell.cold_reads import ColdReads
 from tidelog.broker.shell.controller_requests import ControllerRequests
 from tidelog.broker.shell.data_metrics import DataMetrics
 from tidelog.broker.shell.deleting import Deleting
+from tidelog.broker.shell.departures import Departures
 from tidelog.broker.shell.fetching import Fetching
 from tidelog.broker.shell.isr_changes import IsrChanges
 from tidelog.broker.shell.log_dir_events import announce_failed_dir
+from tidelog.broker.shell.log_dir_moves import LogDirMoves
 from tidelog.broker.shell.partitions import Partitions
-from tidelog.broker.shell.producer_ids import ProducerIds
 from tidelog.broker.shell.producing import Producing
 from tidelog.broker.shell.replication import Replication
 from tidelog.broker.shell.replication_metrics import ReplicationMetrics
 from tidelog.broker.shell.replication_quotas import ReplicationQuotas
 from tidelog.broker.shell.storage import Storage
 from tidelog.broker.shell.traffic import TrafficByTopic
+from tidelog.broker.shell.transactional_producing import TransactionalProducing
+from tidelog.broker.shell.verifying import Verifying
 from tidelog.broker.shell.waiting import Waiting
 from tidelog.broker.wire import (
+    alter_replica_log_dirs,
     delete_records,
     describe_log_dirs,
     describe_producers,
@@ -32,19 +37,22 @@ from tidelog.broker.wire import (
     list_offsets,
     offset_for_leader_epoch,
     produce,
+    write_txn_markers,
 )
+from tidelog.runtime.producer_ids import ProducerIds
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from tidelog.broker.shell.client_throttling import ClientThrottling
     from tidelog.broker.shell.config_store import ConfigStore
-    from tidelog.broker.shell.producer_ids import AllocateBlock
-    from tidelog.broker.wire.served import Served
+    from tidelog.broker.shell.relay import Relay
     from tidelog.kafka.configs.broker import BrokerConfig
+    from tidelog.net.served import Served
     from tidelog.runtime.background import Background
     from tidelog.runtime.cluster_mirror import ClusterMirror
     from tidelog.runtime.process import Process
+    from tidelog.runtime.producer_ids import AllocateBlock
     from tidelog.zk.session import ZkSession
 
 _SESSION_ID_MAX = 2**31 - 1
@@ -66,6 +74,7 @@ class DataPath:
         clock = process.clock
         self._config = config
         self._process = process
+        self._live = configs.live
         self.storage = Storage(config, process, configs.live)
         self.isr_changes = IsrChanges(session, clock)
         quotas = ReplicationQuotas(config, configs)
@@ -83,13 +92,18 @@ class DataPath:
             self.waiting,
             self.replication,
         )
+        self.moves = LogDirMoves(config, configs, self.storage, self.partitions, clock, process.spawn)
         self.sessions = FetchSessionCache(config.max_incremental_fetch_session_cache_slots, _session_id)
         self.producing = Producing(self.partitions, clock)
-        self.fetching = Fetching(self.partitions, self.sessions, clock, config.fetch_max_bytes, quotas.leader)
+        self._cold_reads = ColdReads()
+        self.fetching = Fetching(
+            self.partitions, self.sessions, clock, config.fetch_max_bytes, quotas.leader, self._cold_reads
+        )
         self.deleting = Deleting(self.partitions)
         self.producer_ids = ProducerIds(allocate_producer_ids, process.spawn)
+        self.departures = Departures(mirror.view, self.replication.lost_leaders, process.timers)
         self.controller_requests = ControllerRequests(
-            self.partitions, mirror, own_epoch, configs.load_topic, lambda: self.storage.is_open
+            self.partitions, mirror, own_epoch, configs.load_topic, lambda: self.storage.is_open, self.departures
         )
         self._session = session
         self.storage.on_dir_failed = self._on_dir_failed
@@ -97,21 +111,26 @@ class DataPath:
         process.registry.register(DataMetrics(self.partitions, self.storage, self.sessions))
         process.registry.register(ReplicationMetrics(self.replication, self.isr_changes))
 
-    def served(self, throttling: ClientThrottling) -> list[Served]:
+    def served(self, throttling: ClientThrottling, relay: Relay) -> list[Served]:
         """The APIs of the Kafka wire that are answered from here."""
         partitions, view = self.partitions, self.partitions.view
+        verifying = Verifying(relay, self._live, self._process.spawn, asyncio.get_running_loop().call_soon)
+        transactional = TransactionalProducing(self.producing, verifying)
         return [
-            produce.served(self.producing, view, throttling),
+            produce.served(self.producing, transactional, view, throttling),
             fetch.served(self.fetching, view, self._config, throttling),
             list_offsets.served(partitions),
             offset_for_leader_epoch.served(partitions),
-            init_producer_id.served(self.producer_ids.next),
+            init_producer_id.served(self.producer_ids, relay),
+            write_txn_markers.served(self.producing, self._config.request_timeout_ms),
             delete_records.served(self.deleting),
+            alter_replica_log_dirs.served(self.moves),
             describe_log_dirs.served(self.storage.store),
             describe_producers.served(partitions),
         ]
 
     def _on_dir_failed(self) -> None:
+        self.moves.on_dir_failed()
         self.waiting.on_all_changed()
         announcement = announce_failed_dir(self._session, self.partitions.broker_id)
         self._process.spawn(announcement, "log directory event")
@@ -122,6 +141,7 @@ class DataPath:
         try:
             yield
         finally:
+            self._cold_reads.close()
             await self.storage.close()
 
     @asynccontextmanager
@@ -138,6 +158,7 @@ class DataPath:
             yield
         finally:
             lag_check.cancel()
+            await self.moves.close()
             self.partitions.end_all()
             await self.replication.close()
 

@@ -9,7 +9,7 @@ from tidelog.broker.core.fetch_session import FINAL_EPOCH, NO_SESSION, FetchedPa
 from tidelog.broker.log.reading import Isolation
 from tidelog.broker.shell.offset_lookup import look_up
 from tidelog.broker.shell.partition import CONSUMER, Reader
-from tidelog.broker.wire.hot_fetch import FetchAsked
+from tidelog.broker.wire.hot_fetch_request import FetchAsked
 from tidelog.kafka.errors import PROPERTIES, KafkaCode, KafkaError
 from tidelog.rpc import broker_pb2, types_pb2
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tidelog.broker.shell.data_path import DataPath
-    from tidelog.broker.wire.hot_fetch import FetchAnswer, PartitionAnswer
+    from tidelog.broker.wire.hot_fetch_answer import FetchAnswer, PartitionAnswer
     from tidelog.broker.wire.hot_produce import Produced
 
 T = TypeVar("T")

@@ -8,7 +8,7 @@ from tidelog.broker.core.delayed_operations import ANSWER_NOW, DelayedFetch
 from tidelog.broker.core.fetch_limits import FetchBudget, LogPosition, answers_at_once, bytes_available, fetch_bounds
 from tidelog.broker.core.partition_leader import HIGH_WATERMARK
 from tidelog.broker.core.read_replica import NO_PREFERENCE
-from tidelog.broker.wire.hot_fetch import FetchAnswer, PartitionAnswer
+from tidelog.broker.wire.hot_fetch_answer import FetchAnswer, PartitionAnswer
 from tidelog.kafka.errors import KafkaCode, KafkaError
 from tidelog.kafka.types import BrokerId
 
@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from tidelog.broker.core.fetch_session_cache import FetchSessionCache
     from tidelog.broker.core.replication_quota import ReplicationQuota
     from tidelog.broker.log.log_file import FileRange
+    from tidelog.broker.shell.cold_reads import ColdReads
     from tidelog.broker.shell.partition import Partition, Reader
     from tidelog.broker.shell.partitions import Partitions
-    from tidelog.broker.wire.hot_fetch import FetchAsked
+    from tidelog.broker.wire.hot_fetch_request import FetchAsked
     from tidelog.runtime.clock import Clock
 
     Respond = Callable[[FetchAnswer], None]
@@ -53,9 +54,11 @@ class Fetching:
         clock: Clock,
         max_bytes: int,
         replication_quota: ReplicationQuota,
+        cold_reads: ColdReads,
     ) -> None:
         """`max_bytes` is the broker's bound on one answer, fetch.max.bytes."""
         self.replication_quota = replication_quota
+        self.cold_reads = cold_reads
         self.partitions = partitions
         self.sessions = sessions
         self.clock = clock
@@ -93,7 +96,11 @@ class Fetching:
             has_partitions=bool(context.partitions),
             has_news=reading.has_news,
         ):
-            return reading.answer()
+            answer = reading.answer()
+            if not reading.cold:
+                return answer
+            reading.answer_when_read(answer, defer)
+            return None
         reading.park(asked.max_wait_ms, defer)
         return None
 
@@ -111,6 +118,7 @@ class _Reading:
         "_hosted",
         "_reader",
         "_version",
+        "cold",
         "has_news",
         "size",
     )
@@ -136,11 +144,14 @@ class _Reading:
         self.size = 0
         # Something that must be told without waiting.
         self.has_news = False
+        # Records that are to be read from the disk before they are sent.
+        self.cold: list[FileRange] = []
 
     def read(self, *, first: bool) -> None:
         budget = FetchBudget(self._bounds.max_bytes, self._version)
         self._answers = []
         self.size = 0
+        self.cold = []
         for asked in self._context.partitions:
             self._answers.append((asked, self._read_one(asked, budget, first=first)))
 
@@ -165,6 +176,17 @@ class _Reading:
         ]
         return FetchAnswer(told, context.finish(self._fetching.clock.monotonic_ms()))
 
+    def answer_when_read(self, answer: FetchAnswer, defer: Defer) -> None:
+        """Answer once what is cold is in memory, or earlier if it shall wait no longer."""
+        unanswered = [answer]
+
+        def finish() -> None:
+            if unanswered:
+                respond(unanswered.pop())
+
+        respond = defer(finish)
+        self._fetching.cold_reads.read(self.cold, finish)
+
     def park(self, max_wait_ms: int, defer: Defer) -> None:
         """All partitions are hosted here: one that is not is news, and news does not wait."""
         waiting: dict[Partition, ParkedPartition] = {}
@@ -174,7 +196,11 @@ class _Reading:
 
         def answer_anew() -> None:
             self.read(first=False)
-            respond(self.answer())
+            answer = self.answer()
+            if self.cold:
+                self._fetching.cold_reads.read(self.cold, lambda: respond(answer))
+            else:
+                respond(answer)
 
         operation = DelayedFetch(waiting, self._bounds.min_bytes, answer_anew)
         respond = defer(operation.force_complete)
@@ -211,6 +237,8 @@ class _Reading:
             records = self._within_quota(partition, records)
         if records is not None:
             size = records.size
+            if not records.is_recent(self._fetching.clock.now_ms()) and not records.is_cached():
+                self.cold.append(records)
             budget.spend(size)
             self.size += size
             if reader.is_follower:

@@ -1,8 +1,8 @@
 """One connection over which a broker copies partitions from one of their leaders.
 
 One fetch is in flight at a time. Its answer is read, appended and acknowledged by the next fetch in the very callback
-that brings it, with no task in between: that is the way of every record that is produced with acks=all. Around this
-runs one task that connects, and connects again when the connection is lost.
+that brings it, with no task in between: that is the way of every record that is produced with acks=all. The connection
+is looked after by leader_connection.py, partitions that take no part for a while by left_out.py.
 
 A fetch waits at the leader while nothing is new. If partitions join meanwhile, a request without effect is sent behind
 it: the leader does not let others wait for a fetch that waits for records, so it answers at once.
@@ -11,57 +11,27 @@ it: the leader does not let others wait for a fetch that waits for records, so i
 from __future__ import annotations
 
 import asyncio
-from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from tidelog.broker.core.fetch_session_client import FetchSessionClient
 from tidelog.broker.core.partition_follower import Verdict
 from tidelog.broker.shell.copying import code_of
-from tidelog.broker.shell.leader_offsets import ask_until_settled
-from tidelog.broker.wire.follower_fetch import (
-    FollowerIdentity,
-    encode_follower_fetch,
-    read_follower_answer,
-)
-from tidelog.kafka.errors import KafkaCode
+from tidelog.broker.shell.leader_connection import LeaderConnection
+from tidelog.broker.shell.left_out import LeftOut
+from tidelog.broker.wire.follower_fetch import encode_follower_fetch, read_follower_answer
 from tidelog.kafka.wire.headers import encode_request
 from tidelog.kafka.wire.messages.api_versions import ApiVersionsRequest
-from tidelog.net.connection import Connection
 from tidelog.runtime import logs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-    from typing import Any
-
     from tidelog.broker.core.fetch_session import PartitionKey
-    from tidelog.broker.core.replication_quota import ReplicationQuota
     from tidelog.broker.shell.copying import Copy
+    from tidelog.broker.shell.fetcher_settings import FetcherSettings
     from tidelog.broker.wire.follower_fetch import FollowerAnswer
-    from tidelog.kafka.types import BrokerId, Endpoint
-    from tidelog.runtime.clock import Clock
-    from tidelog.runtime.timers import Timers
-
-# A leader that restarts is back within a second or two, and nothing can be written while it is looked for.
-_RECONNECT_MS_MIN, _RECONNECT_MS_MAX = 10.0, 250.0
-_CONNECT_TIMEOUT_S = 5.0
-# How often it is looked whether a throttled partition may go on.
-_THROTTLED_MS = 100
+    from tidelog.kafka.types import BrokerId
+    from tidelog.net.connection import Connection
 
 _logger = logs.get("replication")
-
-
-class FetcherSettings(NamedTuple):
-    """What all fetchers of a broker have in common."""
-
-    identity: FollowerIdentity
-    socket_timeout_ms: float
-    backoff_ms: float
-    own_epoch: Callable[[], int]
-    endpoint_of: Callable[[BrokerId], Endpoint | None]
-    quota: ReplicationQuota
-    clock: Clock
-    timers: Timers
-    spawn: Callable[[Coroutine[Any, Any, None], str], asyncio.Task[None]]
 
 
 class LeaderFetcher:
@@ -73,18 +43,16 @@ class LeaderFetcher:
         self._loop = asyncio.get_running_loop()
         self._copies: dict[PartitionKey, Copy] = {}
         self._session = FetchSessionClient()
-        self._connection: Connection | None = None
+        self._left_out = LeftOut(self, settings)
         self._fetch: asyncio.Future[None] | None = None
         self._nudge: asyncio.Future[None] | None = None
         # Fetches that were sent, when the last one was, and how many there were when a partition last joined.
         self._sent = 0
         self._sent_ms = 0.0
         self._joined_after = 0
-        self._pause_ms = _RECONNECT_MS_MIN
         self._refused = 0
         self._wake_is_due = False
-        self._has_work = asyncio.Event()
-        self._task = settings.spawn(self._run(), f"fetcher of broker {leader_id}")
+        self._leader = LeaderConnection(leader_id, settings, self)
 
     def __len__(self) -> int:
         return len(self._copies)
@@ -93,9 +61,14 @@ class LeaderFetcher:
     def copies(self) -> tuple[Copy, ...]:
         return tuple(self._copies.values())
 
+    @property
+    def has_lost_leader(self) -> bool:
+        """Whether the leader closed the connection, and nobody has listened there since: it died, or it restarts."""
+        return self._leader.is_dead and bool(self._copies)
+
     def add(self, copy: Copy) -> None:
         self._copies[copy.asked.key] = copy
-        self._join(copy)
+        self.join(copy)
 
     def remove(self, key: PartitionKey) -> None:
         self._copies.pop(key, None)
@@ -105,70 +78,28 @@ class LeaderFetcher:
         """Records that waited for the disk are on it: acknowledge them."""
         copy = self._copies.get(key)
         if copy is not None and key not in self._session and copy.partition.is_durable(copy.follower.fetch_offset):
-            self._join(copy)
+            self.join(copy)
 
     def end(self) -> None:
         """Copy nothing any more, from now on."""
         self._copies.clear()
-        self._task.cancel()
+        self._leader.end()
 
     async def close(self) -> None:
         """End, and wait until the connection is closed."""
         self.end()
-        await asyncio.wait({self._task})
+        await self._leader.ended()
 
-    # ---- the connection
+    # ---- for the connection
 
-    async def _run(self) -> None:
-        while True:
-            await self._has_work.wait()
-            connection = await self._connect()
-            if connection is not None:
-                await self._fetch_over(connection)
-            if not self._copies:
-                self._has_work.clear()
-                continue
-            await asyncio.sleep(self._pause_ms / 1000)
-            self._pause_ms = min(self._pause_ms * 2, _RECONNECT_MS_MAX)
+    @property
+    def unanswered_ms(self) -> float:
+        return 0 if self._fetch is None else self._settings.clock.monotonic_ms() - self._sent_ms
 
-    async def _fetch_over(self, connection: Connection) -> None:
-        try:
-            self._connection = connection
-            self._send_next()
-            await self._until_lost(connection)
-        finally:
-            connection.close()
-            self._forget_connection()
+    def on_connected(self) -> None:
+        self._send_next()
 
-    async def _connect(self) -> Connection | None:
-        endpoint = self._settings.endpoint_of(self.leader_id)
-        if endpoint is None:
-            return None
-        client_id = self._settings.identity.client_id.decode()
-        try:
-            return await Connection.open(
-                endpoint.host, endpoint.port, client_id=client_id, timeout_s=_CONNECT_TIMEOUT_S
-            )
-        except OSError as error:
-            _logger.debug("leader not reached", leader=self.leader_id, at=endpoint.address, why=str(error))
-            return None
-
-    async def _until_lost(self, connection: Connection) -> None:
-        """A leader that is silent for too long counts as lost as well."""
-        timeout_s = self._settings.socket_timeout_ms / 1000
-        lost = asyncio.ensure_future(connection.closed())
-        try:
-            while not lost.done():
-                await asyncio.wait({lost}, timeout=timeout_s)
-                silent_ms = self._settings.clock.monotonic_ms() - self._sent_ms
-                if self._fetch is not None and silent_ms > self._settings.socket_timeout_ms:
-                    _logger.warning("leader is silent", leader=self.leader_id, ms=round(silent_ms))
-                    return
-        finally:
-            lost.cancel()
-
-    def _forget_connection(self) -> None:
-        self._connection = None
+    def on_disconnected(self) -> None:
         for future in (self._fetch, self._nudge):
             if future is not None and future.done() and not future.cancelled():
                 future.exception()
@@ -177,33 +108,49 @@ class LeaderFetcher:
         self._fetch = self._nudge = None
         self._session.on_failed()
 
-    # ---- fetches
+    # ---- for partitions that are left out
 
-    def _join(self, copy: Copy) -> None:
+    @property
+    def connection(self) -> Connection | None:
+        return self._leader.open
+
+    def is_current(self, copy: Copy) -> bool:
+        return self._copies.get(copy.asked.key) is copy
+
+    def takes_part(self, copy: Copy) -> bool:
+        return copy.asked.key in self._session
+
+    def leave(self, copy: Copy) -> None:
+        """Take no part from the next one on."""
+        self._session.remove(copy.asked.key)
+
+    def join(self, copy: Copy) -> None:
         """Take part in fetches from the next one on."""
         copy.ask_on()
         copy.joined_after = self._joined_after = self._sent
         self._session.put(copy.asked)
-        self._has_work.set()
+        self._leader.want()
         if not self._wake_is_due:
             # Many join together, after one word of the controller.
             self._wake_is_due = True
             self._loop.call_soon(self._wake)
 
+    # ---- fetches
+
     def _wake(self) -> None:
         self._wake_is_due = False
-        if self._connection is None:
+        connection = self._leader.open
+        if connection is None:
             return
         if self._fetch is None:
             self._send_next()
         elif self._joined_after == self._sent and (self._nudge is None or self._nudge.done()):
-            connection = self._connection
             number = connection.next_correlation_id()
             frame = encode_request(ApiVersionsRequest(), 0, number, connection.client_id)
             self._nudge = connection.exchange(number, _ignore, frame)
 
     def _send_next(self) -> None:
-        session, connection = self._session, self._connection
+        session, connection = self._session, self._leader.open
         self._fetch = None
         if connection is None or not len(session):
             return
@@ -220,8 +167,8 @@ class LeaderFetcher:
             is_good = self._take(answer, frame)
         except Exception as error:  # noqa: BLE001  nobody waits for this answer; the next connection starts afresh
             _logger.failure("answer not understood", error, leader=self.leader_id)
-            assert self._connection is not None
-            self._connection.close()
+            assert self._leader.open is not None
+            self._leader.open.close()
             return
         if is_good:
             self._send_next()
@@ -235,18 +182,17 @@ class LeaderFetcher:
         if not self._session.on_answer(code_of(code), session_id, [one.key for one in partitions]):
             return False
         self._refused = 0
-        self._pause_ms = _RECONNECT_MS_MIN
-        copies, session, sent = self._copies, self._session, self._sent
+        self._leader.on_answer()
+        copies, session, sent, quota = self._copies, self._session, self._sent, self._settings.quota
         for one in partitions:
             copy = copies.get(one.key)
             if copy is None or copy.joined_after >= sent or one.key not in session:
                 continue
             verdict = copy.take(one, frame)
             if verdict is not Verdict.IGNORE:
-                self._leave_out(copy, verdict)
-            elif self._settings.quota.is_on and self._is_throttled(copy, one.end - one.start):
-                session.remove(one.key)
-                self._settings.timers.after(_THROTTLED_MS, partial(self._join_unless_throttled, copy))
+                self._left_out.leave_out(copy, verdict)
+            elif quota.is_on and self._left_out.is_throttled(copy, one.end - one.start):
+                self._left_out.throttle(copy)
             elif copy.ask_on():
                 session.put(copy.asked)
         return True
@@ -263,65 +209,6 @@ class LeaderFetcher:
     def _send_if_idle(self) -> None:
         if self._fetch is None:
             self._send_next()
-
-    # ---- partitions that do not take part
-
-    def _leave_out(self, copy: Copy, verdict: Verdict) -> None:
-        self._session.remove(copy.asked.key)
-        match verdict:
-            case Verdict.DELAYED:
-                delay_ms = copy.follower.retry_at_ms - self._settings.clock.monotonic_ms()
-                self._settings.timers.after(delay_ms, lambda: self._join_again(copy))
-            case Verdict.ASK_LATEST:
-                self._settings.spawn(self._ask(copy), f"offsets of {copy.partition.name}")
-            case Verdict.FAILED:
-                # If the leader is in a newer epoch, the controller's word about it is on its way here, too.
-                tell = _logger.debug if copy.last_refusal is KafkaCode.FENCED_LEADER_EPOCH else _logger.error
-                tell(
-                    "not copied any more",
-                    partition=str(copy.partition.name),
-                    leader=self.leader_id,
-                    epoch=copy.follower.leader_epoch,
-                    why=copy.last_refusal.name,
-                )
-
-    def _join_again(self, copy: Copy) -> None:
-        is_ready = copy.follower.is_ready(self._settings.clock.monotonic_ms() + 1)
-        if self._is_current(copy) and is_ready and copy.asked.key not in self._session:
-            self._join(copy)
-
-    def _is_throttled(self, copy: Copy, size: int = 0) -> bool:
-        """Whether it must wait, after so many bytes more, because throttled replicas are copied too fast."""
-        quota, name, now_ms = self._settings.quota, copy.partition.name, self._settings.clock.monotonic_ms()
-        if size and quota.is_throttled(name.topic, name.partition):
-            quota.record(size, now_ms)
-        return quota.must_wait(name.topic, name.partition, now_ms, is_in_sync=copy.follower.is_in_sync)
-
-    def _join_unless_throttled(self, copy: Copy) -> None:
-        if not self._is_current(copy) or copy.asked.key in self._session:
-            return
-        if self._is_throttled(copy):
-            self._settings.timers.after(_THROTTLED_MS, lambda: self._join_unless_throttled(copy))
-        else:
-            self._join(copy)
-
-    async def _ask(self, copy: Copy) -> None:
-        verdict = await ask_until_settled(
-            copy,
-            self._connection,
-            self._settings.identity.broker_id,
-            lambda: self._is_current(copy),
-            self._settings.clock,
-        )
-        if not self._is_current(copy):
-            return
-        if verdict is Verdict.IGNORE:
-            self._join(copy)
-        else:
-            self._leave_out(copy, verdict)
-
-    def _is_current(self, copy: Copy) -> bool:
-        return self._copies.get(copy.asked.key) is copy
 
 
 def _ignore(_: memoryview) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tidelog.broker.log.config import LogConfig
+from tidelog.kafka.coordination.fencing import SHARD_PRODUCER_IDS
 from tidelog.kafka.records.header import TimestampType
 from tidelog.kafka.records.produced import ProduceRules, codec_of_topic
 
@@ -34,6 +35,7 @@ def log_config(topic: TopicConfig, producer_id_expiration_ms: int) -> LogConfig:
         max_compaction_lag_ms=topic.max_compaction_lag_ms,
         preallocate=topic.preallocate,
         producer_id_expiration_ms=producer_id_expiration_ms,
+        permanent_producer_ids=SHARD_PRODUCER_IDS,
         rules=ProduceRules(
             max_message_bytes=topic.max_message_bytes,
             timestamp_type=_TIMESTAMP_TYPES[topic.message_timestamp_type],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from tidelog.broker.core.coordinator_fences import check_fence
 from tidelog.broker.core.divergence import diverges
 from tidelog.broker.core.leader_epoch_check import check_leader_epoch, not_a_replica
 from tidelog.broker.core.partition_leader import HIGH_WATERMARK, ISR, LeaderState, PartitionLeader
@@ -12,6 +13,7 @@ from tidelog.broker.log.config import FOREVER
 from tidelog.broker.log.flush import flush_is_due
 from tidelog.broker.log.reading import Isolation, fetch
 from tidelog.kafka.cluster import INTERNAL_TOPICS
+from tidelog.kafka.coordination.fencing import NO_FENCE, fence_of, is_fence_marker, shard_producer_id
 from tidelog.kafka.errors import KafkaCode, KafkaError
 from tidelog.kafka.types import BrokerId, ControllerEpoch
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from tidelog.broker.log.log import Appended, Log
     from tidelog.broker.log.reading import Fetched
     from tidelog.broker.shell.traffic import Traffic
+    from tidelog.broker.shell.verifying import Verification
     from tidelog.broker.shell.waiting import Waiting
     from tidelog.kafka.types import TopicId, TopicPartition
 
@@ -74,6 +77,7 @@ class Partition:
         "_isr_writer",
         "_waiting",
         "controller_epoch",
+        "coordinator_fence",
         "follower",
         "is_hosted",
         "is_internal",
@@ -88,6 +92,7 @@ class Partition:
         "topic",
         "topic_id",
         "traffic",
+        "verifications",
     )
 
     def __init__(
@@ -118,6 +123,10 @@ class Partition:
         self.leader: PartitionLeader | None = None
         self.follower: PartitionFollower | None = None
         self.is_hosted = True
+        # The highest fence of a coordinator that wrote here, as far as this process has seen.
+        self.coordinator_fence = NO_FENCE
+        # Producers whose first write in a transaction waits for the word of their coordinator, by id and epoch.
+        self.verifications: dict[tuple[int, int], Verification] = {}
         self._waiting = waiting
         self._flusher = flusher
         self._isr_writer = isr_writer
@@ -162,6 +171,13 @@ class Partition:
         self.is_hosted = False
         self._waiting.on_role_changed(self)
 
+    def on_log_moved(self, log: Log) -> None:
+        """A copy in another directory took the place of the log: of the same records, but not of the same segments."""
+        self.log = log
+        if self.leader is not None:
+            self.leader.on_log_moved(log)
+        self._waiting.on_role_changed(self)
+
     def led(self) -> PartitionLeader:
         """The leader; NOT_LEADER_OR_FOLLOWER if that is another broker."""
         if self.leader is None:
@@ -180,14 +196,25 @@ class Partition:
 
     # ---- appending
 
-    def append(self, data: memoryview, acks: int, now_ms: int, monotonic_ms: float, *, zstd_allowed: bool) -> Appended:
+    def append(
+        self,
+        data: memoryview,
+        acks: int,
+        now_ms: int,
+        monotonic_ms: float,
+        *,
+        zstd_allowed: bool = True,
+        from_coordinator: bool = False,
+    ) -> Appended:
         """Append one produced batch, by one write. KafkaError if it is refused."""
         leader = self.leader
         if leader is None:
             raise KafkaError(KafkaCode.NOT_LEADER_OR_FOLLOWER)
         leader.check_produce(acks)
         log = self.log
-        appended = log.append_as_leader(data, leader.leader_epoch, now_ms, zstd_allowed=zstd_allowed)
+        appended = log.append_as_leader(
+            data, leader.leader_epoch, now_ms, zstd_allowed=zstd_allowed, from_coordinator=from_coordinator
+        )
         if appended.is_duplicate:
             return appended
         traffic = self.traffic
@@ -201,6 +228,33 @@ class Partition:
         else:
             # Followers read up to the end of the log.
             self._waiting.fetch.wake(self)
+        return appended
+
+    def append_fenced(
+        self, data: memoryview, fence: int, told_epoch: int, acks: int, now_ms: int, monotonic_ms: float
+    ) -> Appended:
+        """Append what the owner of this shard writes. INVALID_PRODUCER_EPOCH if it is not, or not yet, the owner.
+
+        `told_epoch` is the shard's epoch as the controller told it last.
+        """
+        self.led()
+        topic, index = self.name.topic, self.name.partition
+        marks = self.log.producers.entries.get(shard_producer_id(topic, index))
+        known = max(self.coordinator_fence, fence_of(told_epoch))
+        if marks is not None:
+            known = max(known, fence_of(max(marks.coordinator_epoch, marks.producer_epoch)))
+        check_fence(fence, known, is_marker=fence > known and is_fence_marker(data, topic, index))
+        appended = self.append(data, acks, now_ms, monotonic_ms, from_coordinator=True)
+        self.coordinator_fence = fence
+        return appended
+
+    def append_marker(
+        self, data: memoryview, producer_id: int, acks: int, now_ms: int, monotonic_ms: float
+    ) -> Appended:
+        """Append the end of a producer's transaction. What waits for word of that transaction has come too late."""
+        appended = self.append(data, acks, now_ms, monotonic_ms, from_coordinator=True)
+        for key in [key for key in self.verifications if key[0] == producer_id]:
+            self.verifications.pop(key).is_outdated = True
         return appended
 
     def is_durable(self, end_offset: int) -> bool:

@@ -12,16 +12,18 @@ from uuid import UUID
 from tidelog.broker.core.partition_follower import PartitionFollower
 from tidelog.broker.core.partition_leader import LeaderState
 from tidelog.broker.log.meta_properties import read_topic_id, write_topic_id
-from tidelog.broker.shell.partition import Partition
+from tidelog.broker.shell.partition import NO_EPOCH, Partition
 from tidelog.kafka.cluster import NO_LEADER
 from tidelog.kafka.errors import KafkaCode, KafkaError
 from tidelog.kafka.types import BrokerId, PartitionIndex, TopicName, TopicPartition
+from tidelog.runtime import logs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Protocol
 
     from tidelog.broker.core.live_config import LiveConfig
+    from tidelog.broker.core.partition_leader import PartitionLeader
     from tidelog.broker.log.log import Log
     from tidelog.broker.shell.partition import IsrWriter
     from tidelog.broker.shell.storage import Storage
@@ -54,6 +56,8 @@ _EPOCH_DURING_DELETE, _EPOCH_UNKNOWN = -2, -1
 # The controller tells leader and followers at once: who is told first finds the other in the epoch before, for a moment.
 _FIRST_BACKOFF_MS = 10
 
+_logger = logs.get("partitions")
+
 
 class Partitions:
     """All of them, by topic name and by topic id, each as it is on the wire."""
@@ -80,6 +84,9 @@ class Partitions:
         self._replication = replication
         self.by_name: dict[tuple[bytes, int], Partition] = {}
         self.by_id: dict[tuple[bytes, int], Partition] = {}
+        # Told of every partition that is hosted from now on, and of every one whose log is about to be deleted.
+        self.on_added: Callable[[Partition], None] = lambda _: None
+        self.on_deletes: Callable[[TopicPartition], None] = lambda _: None
 
     def __iter__(self) -> Iterator[Partition]:
         return iter(tuple(self.by_name.values()))
@@ -110,13 +117,20 @@ class Partitions:
         return KafkaError(KafkaCode.NOT_LEADER_OR_FOLLOWER)
 
     def leader_of(self, topic: bytes, index: int, *, by_id: bool = False) -> tuple[int, int] | None:
-        """Who leads a partition, as far as this broker knows, and in which leader epoch."""
+        """Who leads a partition, as far as this broker knows, and in which leader epoch.
+
+        Its role is told before the metadata is. A client that is refused and then told of the leader that it just asked
+        would look no further.
+        """
+        hosted = (self.by_id if by_id else self.by_name).get((topic, index))
         name = self.view.topic_names.get(UUID(bytes=topic)) if by_id else str(topic, "utf-8", "replace")
         known = self.view.topics.get(name or "")
-        partition = None if known is None else known.partitions.get(index)
-        if partition is None or partition.leader == NO_LEADER:
-            return None
-        return partition.leader, partition.leader_epoch
+        told = None if known is None else known.partitions.get(index)
+        leader, epoch = (NO_LEADER, NO_EPOCH) if told is None else (told.leader, told.leader_epoch)
+        if hosted is not None and hosted.leader_epoch >= epoch:
+            leader, epoch = hosted.leader_id, hosted.leader_epoch
+        leads_here = hosted is not None and hosted.leader is not None
+        return None if leader == NO_LEADER or (leader == self.broker_id and not leads_here) else (leader, epoch)
 
     def hosts_topic(self, topic: str) -> bool:
         return any(partition.name.topic == topic for partition in self.by_name.values())
@@ -148,8 +162,27 @@ class Partitions:
             else:
                 partition.follow(None)
         if delete:
+            self.on_deletes(name)
             # Also a log that no LeaderAndIsr has spoken of: its topic was deleted while this broker was away.
             self._storage.delete(name)
+
+    def stand_down(self, topics: Iterable[str]) -> None:
+        """Lead no more where another leads in a later epoch, as everybody is told.
+
+        Roles come with LeaderAndIsr, and before this. But a broker that has lost ZooKeeper is not told its roles any more:
+        it would go on to take records that nobody copies.
+        """
+        for topic in topics:
+            known = self.view.topics.get(topic)
+            for state in known.partitions.values() if known is not None else ():
+                partition = self.by_name.get((topic.encode(), state.index))
+                if partition is not None and partition.leader is not None and self._is_over(partition.leader, state):
+                    _logger.warning("leads no more", partition=str(partition.name), leader=state.leader)
+                    partition.leader_id = state.leader
+                    partition.follow(None)
+
+    def _is_over(self, leader: PartitionLeader, state: PartitionView) -> bool:
+        return state.leader_epoch > leader.leader_epoch and state.leader != self.broker_id
 
     def end_all(self) -> None:
         """The broker stops: nothing is hosted any more, and whoever waits is told to ask elsewhere."""
@@ -163,7 +196,8 @@ class Partitions:
     def on_config_changed(self, topic: str, effective: TopicConfig) -> None:
         """The topic's settings changed."""
         config = self._storage.log_config(topic)
-        for log in self._storage.store:
+        store = self._storage.store
+        for log in (*store, *store.futures):
             if log.partition.topic == topic:
                 log.config = config
         for partition in self:
@@ -207,6 +241,7 @@ class Partitions:
         self.by_name[partition.topic, index] = partition
         self.by_id[topic_id.bytes, index] = partition
         self._replication.on_hosted(topic)
+        self.on_added(partition)
         return partition
 
     def _log_of(self, name: TopicPartition, topic_id: TopicId, *, is_new: bool) -> Log:

@@ -1,21 +1,23 @@
 """The broker process: log directories, listeners and ZooKeeper around the broker's core."""
 
+from tidelog.broker.core.coordinator_routing import CoordinatorRouting
 from tidelog.broker.shell.auto_creation import AutoCreation
 from tidelog.broker.shell.catching_up import CatchingUp
 from tidelog.broker.shell.client_throttling import ClientThrottling
 from tidelog.broker.shell.config_store import ConfigStore
 from tidelog.broker.shell.controlled_shutdown import hand_over
-from tidelog.broker.shell.controller_client import ControllerClient
 from tidelog.broker.shell.data_path import DataPath
 from tidelog.broker.shell.data_service import DataService
 from tidelog.broker.shell.kafka_listeners import kafka_listeners
 from tidelog.broker.shell.log_dirs import held_log_dirs
+from tidelog.broker.shell.relay import Relay
 from tidelog.broker.shell.service import SERVICE_NAME, BrokerService
 from tidelog.kafka.cluster import Role
 from tidelog.kafka.configs.broker import BrokerConfig
 from tidelog.rpc import broker_pb2_grpc, controller_pb2, types_pb2_grpc
 from tidelog.runtime import presence
 from tidelog.runtime.cluster_mirror import ClusterMirror
+from tidelog.runtime.controller_client import ControllerClient
 from tidelog.runtime.grpc_edge import Servicer, server
 from tidelog.runtime.ops_http import ops_http
 from tidelog.runtime.process import Process
@@ -56,7 +58,9 @@ async def _serve(config: BrokerConfig, process: Process) -> None:
         lambda: _allocate_producer_ids(controller, config.broker_id, registrant),
         session,
     )
-    catching_up = CatchingUp(config.broker_id, mirror, process.readiness)
+    routing = CoordinatorRouting(config, mirror.view)
+    relay = Relay(routing, config.request_timeout_ms, throttling, process.clock, process.spawn)
+    catching_up = CatchingUp(config, mirror, process.readiness)
     service = BrokerService(mirror, data.controller_requests, DataService(data))
     servicers: list[Servicer] = [
         (broker_pb2_grpc.add_BrokerServicer_to_server, service),
@@ -66,7 +70,17 @@ async def _serve(config: BrokerConfig, process: Process) -> None:
         ops_http(config.ops_listener, process.pages),
         data.closed_in_the_end(),
         server(config.grpc_listener, servicers, [SERVICE_NAME, presence.SERVICE_NAME], process.readiness),
-        kafka_listeners(config, controller, configs, data.served(throttling), creation, throttling),
+        kafka_listeners(
+            config,
+            process,
+            controller,
+            configs,
+            data.served(throttling, relay),
+            relay,
+            creation,
+            throttling,
+            data.departures,
+        ),
         session,
         process.background() as tasks,
     ):
@@ -74,6 +88,7 @@ async def _serve(config: BrokerConfig, process: Process) -> None:
         async with (
             configs.followed(tasks, process.clock),
             data.opened(cluster_id, tasks),
+            relay.followed(mirror, process.timers, tasks),
             registered(registrant, tasks),
         ):
             tasks.spawn(catching_up.watch(), "catching up")

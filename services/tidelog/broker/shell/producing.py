@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tidelog.broker.core.delayed_operations import DelayedOutcomes
 from tidelog.broker.wire.hot_produce import Produced
 from tidelog.kafka.errors import KafkaCode, KafkaError
+from tidelog.kafka.records.header import ATTRIBUTES_LOW_AT, TRANSACTIONAL
 from tidelog.kafka.records.survey import InvalidRecordsError
 
 if TYPE_CHECKING:
@@ -54,22 +55,36 @@ class Awaited:
 class Production:
     """One produce request on its way: the answers so far, and what is waited for, by its place among them."""
 
-    __slots__ = ("acks", "answers", "awaited", "client_id", "monotonic_ms", "now_ms", "zstd_allowed")
+    __slots__ = (
+        "acks",
+        "answers",
+        "awaited",
+        "client_id",
+        "is_transactional",
+        "monotonic_ms",
+        "now_ms",
+        "zstd_allowed",
+    )
 
     def __init__(
-        self, acks: int, client_id: str | None, now_ms: int, monotonic_ms: float, *, zstd_allowed: bool = True
+        self,
+        acks: int,
+        client_id: str | None,
+        now_ms: int,
+        monotonic_ms: float,
+        *,
+        zstd_allowed: bool = True,
+        is_transactional: bool = False,
     ) -> None:
         self.acks = acks
         self.client_id = client_id
         self.now_ms = now_ms
         self.monotonic_ms = monotonic_ms
         self.zstd_allowed = zstd_allowed
+        # Whether it names a transactional id: without one, batches of transactions are refused.
+        self.is_transactional = is_transactional
         self.answers: list[Produced] = []
         self.awaited: list[tuple[int, Partition, Awaited]] | None = None
-
-    @property
-    def has_failed(self) -> bool:
-        return any(answer.error_code for answer in self.answers)
 
 
 class Producing:
@@ -80,9 +95,21 @@ class Producing:
         self._by_name = partitions.by_name
         self._clock = clock
 
-    def begin(self, acks: int, client_id: str | None, *, zstd_allowed: bool = True) -> Production:
+    def begin(
+        self, acks: int, client_id: str | None, *, zstd_allowed: bool = True, is_transactional: bool = False
+    ) -> Production:
         clock = self._clock
-        return Production(acks, client_id, clock.now_ms(), clock.monotonic_ms(), zstd_allowed=zstd_allowed)
+        return Production(
+            acks,
+            client_id,
+            clock.now_ms(),
+            clock.monotonic_ms(),
+            zstd_allowed=zstd_allowed,
+            is_transactional=is_transactional,
+        )
+
+    def find(self, topic: bytes, index: int) -> Partition | None:
+        return self._by_name.get((topic, index))
 
     def append(self, production: Production, topic: bytes, index: int, data: memoryview) -> None:
         """Append to one partition. What becomes of it is among the answers; one that is awaited may still change."""
@@ -92,6 +119,8 @@ class Producing:
                 raise self._partitions.missing(topic, index)
             if partition.is_internal:
                 _check_internal(production.client_id)
+            if len(data) > ATTRIBUTES_LOW_AT and data[ATTRIBUTES_LOW_AT] & TRANSACTIONAL:
+                _check_transactional(production)
             appended = partition.append(
                 data,
                 production.acks,
@@ -102,8 +131,62 @@ class Producing:
         except KafkaError as refusal:
             production.answers.append(self._refused(topic, index, partition, refusal))
             return
+        self._note(production, partition, appended)
+
+    def append_fenced(self, production: Production, topic: bytes, index: int, data: memoryview, fence: int) -> None:
+        """The same for what a coordinator writes to a shard of its own."""
+        times = production.now_ms, production.monotonic_ms
+
+        def append(partition: Partition) -> Appended:
+            if not partition.is_internal:
+                raise KafkaError(KafkaCode.INVALID_REQUEST, "Only internal topics have coordinators.")
+            told = self._partitions.view.shards.get((partition.name.topic, partition.name.partition))
+            if told is None:
+                raise KafkaError(KafkaCode.LEADER_NOT_AVAILABLE, "The controller has not told of this shard yet.")
+            return partition.append_fenced(data, fence, told.epoch, production.acks, *times)
+
+        self._append_by(production, topic, index, append)
+
+    def append_marker(
+        self, production: Production, topic: bytes, index: int, producer_id: int, marker: memoryview
+    ) -> None:
+        """The same for the end of a transaction."""
+        times = production.now_ms, production.monotonic_ms
+
+        def append(partition: Partition) -> Appended:
+            if partition.is_internal:
+                # Its owner alone writes there, and is told of the end by other means.
+                raise KafkaError(KafkaCode.NOT_LEADER_OR_FOLLOWER)
+            return partition.append_marker(marker, producer_id, production.acks, *times)
+
+        self._append_by(production, topic, index, append)
+
+    def refuse(self, production: Production, topic: bytes, index: int, code: KafkaCode) -> None:
+        """Append nothing, and answer so."""
+        partition = self._by_name.get((topic, index))
+        production.answers.append(self._refused(topic, index, partition, KafkaError(code)))
+
+    def _append_by(
+        self, production: Production, topic: bytes, index: int, append: Callable[[Partition], Appended]
+    ) -> None:
+        partition = self._by_name.get((topic, index))
+        try:
+            if partition is None:
+                raise self._partitions.missing(topic, index)
+            appended = append(partition)
+        except KafkaError as refusal:
+            production.answers.append(self._refused(topic, index, partition, refusal))
+            return
+        self._note(production, partition, appended)
+
+    def _note(self, production: Production, partition: Partition, appended: Appended) -> None:
         answer = Produced(
-            topic, index, 0, appended.first_offset, appended.log_append_time_ms, partition.log.log_start_offset
+            partition.topic,
+            partition.name.partition,
+            0,
+            appended.first_offset,
+            appended.log_append_time_ms,
+            partition.log.log_start_offset,
         )
         production.answers.append(answer)
         if production.acks == ALL_IN_SYNC or not partition.is_durable(appended.last_offset + 1):
@@ -155,6 +238,12 @@ class Producing:
             error_message=refusal.message,
             current_leader=leader,
         )
+
+
+def _check_transactional(production: Production) -> None:
+    """Nobody could be asked whether the transaction is open, and nobody would end it."""
+    if not production.is_transactional:
+        raise KafkaError(KafkaCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "The request names no transactional id.")
 
 
 def _check_internal(client_id: str | None) -> None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from tidelog.broker.core.partition_follower import FollowerState, fetcher_id
 from tidelog.broker.shell.copying import Copy
-from tidelog.broker.shell.leader_fetcher import FetcherSettings, LeaderFetcher
+from tidelog.broker.shell.fetcher_settings import FetcherSettings
+from tidelog.broker.shell.leader_fetcher import LeaderFetcher
 from tidelog.broker.wire.follower_fetch import FollowerIdentity
 
 if TYPE_CHECKING:
@@ -102,6 +103,10 @@ class Replication:
 
     def on_isr_proposed(self, partition: Partition) -> None:
         self.isr_changes.on_isr_proposed(partition)
+
+    def lost_leaders(self) -> frozenset[int]:
+        """Leaders that closed their connections and refuse new ones; the controller is about to name others."""
+        return frozenset(fetcher.leader_id for fetcher in self._fetchers.values() if fetcher.has_lost_leader)
 
     # ---- for metrics
 

@@ -4,49 +4,37 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
-from prometheus_client.registry import Collector
+from tidelog.runtime.metric_families import CountedWhenAsked, counter, gauge
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from prometheus_client import Metric
 
     from tidelog.broker.shell.isr_changes import IsrChanges
     from tidelog.broker.shell.replication import Replication
 
+_EXPANSIONS = counter("kafka_server_replicamanager_isrexpands_total", "Replicas that came into in-sync sets.")
+_SHRINKS = counter("kafka_server_replicamanager_isrshrinks_total", "Replicas that were taken out of in-sync sets.")
+_FAILURES = counter("kafka_server_replicamanager_failedisrupdates_total", "Changes of in-sync sets that were not made.")
+_FETCHERS = gauge("kafka_server_replicafetchermanager_fetchers", "Connections that copy.")
+_FAILED_PARTITIONS = gauge(
+    "kafka_server_replicafetchermanager_failedpartitionscount",
+    "Partitions that are not copied until the controller speaks.",
+)
 
-class ReplicationMetrics(Collector):
+
+class ReplicationMetrics(CountedWhenAsked):
     """Reads the plain numbers that replication keeps."""
 
     def __init__(self, replication: Replication, isr_changes: IsrChanges) -> None:
         self._replication = replication
         self._isr_changes = isr_changes
 
-    def describe(self) -> Iterable[Metric]:
-        """Nothing: the names are not taken by anybody else."""
-        return ()
-
     def collect(self) -> Iterator[Metric]:
         changes = self._isr_changes
-        yield _counter("replicamanager_isrexpands", "Replicas that came into in-sync sets.", changes.expansions)
-        yield _counter("replicamanager_isrshrinks", "Replicas that were taken out of in-sync sets.", changes.shrinks)
-        yield _counter(
-            "replicamanager_failedisrupdates", "Changes of in-sync sets that were not made.", changes.failures
-        )
-        yield _gauge("replicafetchermanager_fetchers", "Connections that copy.", self._replication.fetchers)
-        yield _gauge(
-            "replicafetchermanager_failedpartitionscount",
-            "Partitions that are not copied until the controller speaks.",
-            self._replication.failed_partitions,
-        )
-
-
-def _counter(name: str, text: str, value: int) -> CounterMetricFamily:
-    family = CounterMetricFamily(f"kafka_server_{name}", text)
-    family.add_metric([], value)
-    return family
-
-
-def _gauge(name: str, text: str, value: int) -> GaugeMetricFamily:
-    return GaugeMetricFamily(f"kafka_server_{name}", text, value=value)
+        yield _EXPANSIONS.of(changes.expansions)
+        yield _SHRINKS.of(changes.shrinks)
+        yield _FAILURES.of(changes.failures)
+        yield _FETCHERS.of(self._replication.fetchers)
+        yield _FAILED_PARTITIONS.of(self._replication.failed_partitions)

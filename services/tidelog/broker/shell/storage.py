@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tidelog.broker.core.live_config import LiveConfig
     from tidelog.broker.log.config import LogConfig
-    from tidelog.broker.log.log_dir import CheckpointJob
+    from tidelog.broker.log.log_dir import CheckpointJob, LogDir
     from tidelog.kafka.configs.broker import BrokerConfig
     from tidelog.kafka.types import TopicPartition
     from tidelog.runtime.background import Background
@@ -100,9 +100,16 @@ class Storage:
             tasks.spawn(cleaning.run(), "log cleaner")
 
     def delete(self, partition: TopicPartition) -> None:
-        """Delete a log if there is one. KAFKA_STORAGE_ERROR if its directory fails."""
+        """Delete a log and a copy of it if there are any. KAFKA_STORAGE_ERROR if the directory of the log fails."""
         if self.store.get(partition) is not None:
             self.store.delete(partition, self._clock.now_ms())
+        else:
+            self.store.futures.drop(partition, self._clock.now_ms())
+
+    def checkpoint(self, directory: LogDir) -> None:
+        """Write down soon where the logs of a directory stand: one came or went."""
+        if not directory.is_offline:
+            self._checkpoint(directory.jobs())
 
     def _load(self, owner: MetaProperties) -> None:
         for directory in self.store.dirs:
@@ -113,6 +120,9 @@ class Storage:
             except OSError as error:
                 directory.fail(error)
         self.store.load(self._clock.now_ms())
+        for copy in self.store.futures:
+            # Before the cleaner looks at anything: it could take away what the copy does not have yet.
+            self.cleaner.pause(copy.partition)
 
     def _every(self, interval_ms: int, action: Callable[[], None]) -> None:
         self._timers.append(self._process.timers.every(max(interval_ms, 1), action))

@@ -31,9 +31,13 @@ class Waiting:
     def on_changed(self, partition: Partition, changed: int) -> None:
         """The leader of a partition says what changed; see partition_leader.py."""
         if changed & HIGH_WATERMARK:
-            self.produce.wake(partition)
-            self.fetch.wake(partition)
-            self.delete_records.wake(partition)
+            # After every write: where nobody waits at all, nobody is looked for.
+            if self.produce.pending:
+                self.produce.wake(partition)
+            if self.fetch.pending:
+                self.fetch.wake(partition)
+            if self.delete_records.pending:
+                self.delete_records.wake(partition)
         elif changed & LOW_WATERMARK:
             self.delete_records.wake(partition)
 

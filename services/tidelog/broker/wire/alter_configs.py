@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from tidelog.broker.core.config_changes import Change
 from tidelog.broker.wire.config_alterations import alter_stored, outcomes
-from tidelog.broker.wire.served import RequestContext, ServedApi
 from tidelog.kafka.wire.messages.alter_configs import (
     ALTER_CONFIGS,
     AlterConfigsRequest,
@@ -21,6 +20,7 @@ from tidelog.kafka.wire.messages.alter_configs import (
     AlterConfigsResult,
 )
 from tidelog.kafka.wire.versions import parse_versions
+from tidelog.net.served import RequestContext, ServedApi
 
 if TYPE_CHECKING:
     from tidelog.broker.shell.config_store import ConfigStore

@@ -10,7 +10,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tidelog.broker.wire.served import RequestContext, ServedApi
 from tidelog.kafka.errors import KafkaError
 from tidelog.kafka.wire.messages.alter_partition_reassignments import (
     ALTER_PARTITION_REASSIGNMENTS,
@@ -20,10 +19,11 @@ from tidelog.kafka.wire.messages.alter_partition_reassignments import (
     ReassignableTopicResponse,
 )
 from tidelog.kafka.wire.versions import parse_versions
+from tidelog.net.served import RequestContext, ServedApi
 from tidelog.rpc import controller_pb2
 
 if TYPE_CHECKING:
-    from tidelog.broker.shell.controller_client import ControllerClient
+    from tidelog.runtime.controller_client import ControllerClient
 
 
 def served(controller: ControllerClient) -> ServedApi:

@@ -18,7 +18,6 @@ from uuid import UUID
 
 from tidelog.broker.core.config_entries import topic_entries
 from tidelog.broker.wire.remaining_time import RemainingTime
-from tidelog.broker.wire.served import RequestContext, ServedApi
 from tidelog.kafka.errors import KafkaCode, KafkaError
 from tidelog.kafka.wire.messages.create_topics import (
     CREATE_TOPICS,
@@ -29,13 +28,14 @@ from tidelog.kafka.wire.messages.create_topics import (
     CreateTopicsResponse,
 )
 from tidelog.kafka.wire.versions import parse_versions
+from tidelog.net.served import RequestContext, ServedApi
 from tidelog.rpc import controller_pb2
 
 if TYPE_CHECKING:
     from tidelog.broker.core.live_config import LiveConfig
     from tidelog.broker.shell.client_throttling import ClientThrottling, MutationCharge
-    from tidelog.broker.shell.controller_client import ControllerClient
     from tidelog.kafka.cluster import ClusterView
+    from tidelog.runtime.controller_client import ControllerClient
 
 _QUOTAS_REFUSE_FROM = 6
 

@@ -13,7 +13,6 @@ from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from tidelog.broker.wire.served import RequestContext, ServedApi
 from tidelog.kafka.wire.messages.delete_records import (
     DELETE_RECORDS,
     DeleteRecordsPartitionResult,
@@ -22,6 +21,7 @@ from tidelog.kafka.wire.messages.delete_records import (
     DeleteRecordsTopicResult,
 )
 from tidelog.kafka.wire.versions import parse_versions
+from tidelog.net.served import RequestContext, ServedApi
 
 if TYPE_CHECKING:
     from tidelog.broker.shell.deleting import Deleted, Deleting

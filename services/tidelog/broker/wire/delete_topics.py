@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from tidelog.broker.wire.remaining_time import RemainingTime
-from tidelog.broker.wire.served import RequestContext, ServedApi
 from tidelog.kafka.errors import KafkaCode, KafkaError
 from tidelog.kafka.wire.messages.delete_topics import (
     DELETE_TOPICS,
@@ -24,12 +23,13 @@ from tidelog.kafka.wire.messages.delete_topics import (
 )
 from tidelog.kafka.wire.primitives import ZERO_UUID
 from tidelog.kafka.wire.versions import parse_versions
+from tidelog.net.served import RequestContext, ServedApi
 from tidelog.rpc import controller_pb2
 
 if TYPE_CHECKING:
     from tidelog.broker.shell.client_throttling import ClientThrottling, MutationCharge
-    from tidelog.broker.shell.controller_client import ControllerClient
     from tidelog.kafka.cluster import ClusterView
+    from tidelog.runtime.controller_client import ControllerClient
 
 _QUOTAS_REFUSE_FROM = 5
 

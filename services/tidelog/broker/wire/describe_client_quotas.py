@@ -11,7 +11,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tidelog.broker.core.quota_entries import QuotaFilter
-from tidelog.broker.wire.served import RequestContext, ServedApi
 from tidelog.kafka.errors import KafkaError
 from tidelog.kafka.wire.messages.describe_client_quotas import (
     DESCRIBE_CLIENT_QUOTAS,
@@ -22,6 +21,7 @@ from tidelog.kafka.wire.messages.describe_client_quotas import (
     QuotaValue,
 )
 from tidelog.kafka.wire.versions import parse_versions
+from tidelog.net.served import RequestContext, ServedApi
 
 if TYPE_CHECKING:
     from tidelog.broker.core.quota_entries import QuotaTable

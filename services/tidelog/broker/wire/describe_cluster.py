@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from tidelog.broker.wire.endpoints import reachable_brokers
 from tidelog.broker.wire.operations import CLUSTER_OPERATIONS
-from tidelog.broker.wire.served import RequestContext, ServedApi
 from tidelog.kafka.errors import KafkaCode
 from tidelog.kafka.wire.messages.describe_cluster import (
     DESCRIBE_CLUSTER,
@@ -23,6 +22,7 @@ from tidelog.kafka.wire.messages.describe_cluster import (
 )
 from tidelog.kafka.wire.messages.metadata import OPERATIONS_NOT_ASKED
 from tidelog.kafka.wire.versions import parse_versions
+from tidelog.net.served import RequestContext, ServedApi
 
 if TYPE_CHECKING:
     from tidelog.kafka.cluster import ClusterView

@@ -24,7 +24,6 @@ from tidelog.broker.core.config_entries import (
     topic_entries,
 )
 from tidelog.broker.wire.config_resources import ALL_BROKERS, ResourceType, check_broker, check_topic, resource_type
-from tidelog.broker.wire.served import RequestContext, ServedApi
 from tidelog.kafka.configs.setting import ConfigSource
 from tidelog.kafka.errors import KafkaError
 from tidelog.kafka.types import check_topic_name
@@ -38,6 +37,7 @@ from tidelog.kafka.wire.messages.describe_configs import (
     DescribeConfigsSynonym,
 )
 from tidelog.kafka.wire.versions import parse_versions
+from tidelog.net.served import RequestContext, ServedApi
 from tidelog.zk.znodes import ConfigEntity
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@
 - v1: throttled clients are answered at once.  v2: flexible.  v3: an error for the whole answer.
 - v4: the size of the volume and what is free on it.
 
-No partition ever moves between directories, so none is told as a future one.
+A replica that is moved to another directory is told in both: there as a future one, with what it still lacks.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tidelog.broker.wire.served import RequestContext, ServedApi
 from tidelog.kafka.errors import KafkaCode
 from tidelog.kafka.wire.messages.describe_log_dirs import (
     DESCRIBE_LOG_DIRS,
@@ -25,6 +24,7 @@ from tidelog.kafka.wire.messages.describe_log_dirs import (
     DescribeLogDirsTopic,
 )
 from tidelog.kafka.wire.versions import parse_versions
+from tidelog.net.served import RequestContext, ServedApi
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from tidelog.broker.log.log import Log
     from tidelog.broker.log.log_dir import LogDir
     from tidelog.broker.log.log_store import LogStore
+
+
+_UNKNOWN_LAG = -1
 
 
 def served(store: LogStore) -> ServedApi:
@@ -46,17 +49,19 @@ def _answer(
     asked: Container[tuple[str, int]] | None = None
     if request.topics is not None:
         asked = {(topic.topic, index) for topic in request.topics for index in topic.partitions}
-    return DescribeLogDirsResponse(results=[_described(directory, asked) for directory in store.dirs])
+    return DescribeLogDirsResponse(results=[_described(store, directory, asked) for directory in store.dirs])
 
 
-def _described(directory: LogDir, asked: Container[tuple[str, int]] | None) -> DescribeLogDirsResult:
+def _described(store: LogStore, directory: LogDir, asked: Container[tuple[str, int]] | None) -> DescribeLogDirsResult:
     path = str(Path(directory.path).absolute())
     if directory.is_offline:
         return DescribeLogDirsResult(log_dir=path, error_code=KafkaCode.KAFKA_STORAGE_ERROR)
     topics: dict[str, list[DescribeLogDirsPartition]] = {}
-    for name, log in directory.logs.items():
-        if asked is None or (name.topic, name.partition) in asked:
-            topics.setdefault(name.topic, []).append(_partition(log))
+    described = [_partition(log) for log in directory.logs.values()]
+    described += [_future(copy, store.get(copy.partition)) for copy in directory.futures.values()]
+    for topic, partition in described:
+        if asked is None or (topic, partition.partition_index) in asked:
+            topics.setdefault(topic, []).append(partition)
     total_bytes, usable_bytes = _volume(directory.path)
     return DescribeLogDirsResult(
         log_dir=path,
@@ -66,10 +71,19 @@ def _described(directory: LogDir, asked: Container[tuple[str, int]] | None) -> D
     )
 
 
-def _partition(log: Log) -> DescribeLogDirsPartition:
+def _partition(log: Log) -> tuple[str, DescribeLogDirsPartition]:
     lag = max(log.high_watermark - log.log_end_offset, 0)
+    return log.partition.topic, _told(log, lag, is_future=False)
+
+
+def _future(copy: Log, log: Log | None) -> tuple[str, DescribeLogDirsPartition]:
+    lag = _UNKNOWN_LAG if log is None or log.is_offline else log.log_end_offset - copy.log_end_offset
+    return copy.partition.topic, _told(copy, lag, is_future=True)
+
+
+def _told(log: Log, lag: int, *, is_future: bool) -> DescribeLogDirsPartition:
     return DescribeLogDirsPartition(
-        partition_index=log.partition.partition, partition_size=log.size, offset_lag=lag, is_future_key=False
+        partition_index=log.partition.partition, partition_size=log.size, offset_lag=lag, is_future_key=is_future
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tidelog.broker.wire.served import RequestContext, ServedApi
 from tidelog.kafka.errors import KafkaError
 from tidelog.kafka.wire.messages.describe_producers import (
     DESCRIBE_PRODUCERS,
@@ -16,6 +15,7 @@ from tidelog.kafka.wire.messages.describe_producers import (
     ProducerState,
 )
 from tidelog.kafka.wire.versions import parse_versions
+from tidelog.net.served import RequestContext, ServedApi
 
 if TYPE_CHECKING:
     from tidelog.broker.shell.partitions import Partitions

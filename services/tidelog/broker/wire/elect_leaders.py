@@ -10,7 +10,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tidelog.broker.wire.served import RequestContext, ServedApi
 from tidelog.kafka.errors import KafkaError
 from tidelog.kafka.wire.messages.elect_leaders import (
     ELECT_LEADERS,
@@ -20,12 +19,13 @@ from tidelog.kafka.wire.messages.elect_leaders import (
     ElectLeadersTopicResult,
 )
 from tidelog.kafka.wire.versions import parse_versions
+from tidelog.net.served import RequestContext, ServedApi
 from tidelog.rpc import controller_pb2, types_pb2
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tidelog.broker.shell.controller_client import ControllerClient
+    from tidelog.runtime.controller_client import ControllerClient
 
 
 def served(controller: ControllerClient) -> ServedApi:

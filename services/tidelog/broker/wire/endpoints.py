@@ -14,11 +14,17 @@ if TYPE_CHECKING:
     from tidelog.kafka.types import Endpoint
 
 
-def reachable_brokers(view: ClusterView, listener: str) -> dict[int, tuple[Member, Endpoint]]:
-    """The live brokers that have this listener, with where they have it, in the order of their ids."""
+def reachable_brokers(
+    view: ClusterView, listener: str, also: Iterable[Member] = ()
+) -> dict[int, tuple[Member, Endpoint]]:
+    """The live brokers, and some more, that have this listener, with where they have it, in the order of their ids."""
     assert listener != GRPC_LISTENER, "Kafka clients come in on Kafka listeners"
-    found = ((member, member.endpoint(listener)) for _, member in sorted(view.brokers.items()))
+    found = ((member, member.endpoint(listener)) for member in sorted((*view.brokers.values(), *also), key=_id))
     return {member.id: (member, endpoint) for member, endpoint in found if endpoint is not None}
+
+
+def _id(member: Member) -> int:
+    return member.id
 
 
 def leader_endpoints(view: ClusterView, listener: str, leaders: Iterable[int]) -> list[NodeEndpoint]:

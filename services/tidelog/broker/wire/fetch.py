@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from tidelog.broker.log.reading import Isolation
 from tidelog.broker.shell.partition import Reader
 from tidelog.broker.wire.endpoints import leader_endpoints, reachable_brokers
-from tidelog.broker.wire.hot_fetch import FetchAnswer, encode_fetched, read_fetch
-from tidelog.broker.wire.served import RequestContext, ServedFrames
+from tidelog.broker.wire.hot_fetch_answer import FetchAnswer, encode_fetched
+from tidelog.broker.wire.hot_fetch_request import read_fetch
 from tidelog.kafka.errors import KafkaCode
 from tidelog.kafka.types import BrokerId
 from tidelog.kafka.wire.headers import encode_response
@@ -29,13 +29,14 @@ from tidelog.kafka.wire.messages.fetch import (
     PartitionData,
 )
 from tidelog.kafka.wire.versions import parse_versions
+from tidelog.net.served import RequestContext, ServedFrames
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tidelog.broker.shell.client_throttling import ClientThrottling
     from tidelog.broker.shell.fetching import Fetching
-    from tidelog.broker.wire.hot_fetch import FetchAsked
+    from tidelog.broker.wire.hot_fetch_request import FetchAsked
     from tidelog.kafka.cluster import ClusterView
     from tidelog.kafka.configs.broker import BrokerConfig
     from tidelog.net.outbox import Part
@@ -44,6 +45,8 @@ _RECORD_BATCHES_FROM = 4
 _FOLLOWERS_SERVE_FROM = 11
 _ENDPOINTS_FROM = 16
 _READ_COMMITTED = 1
+# Kafka's metrics tell them apart.
+_BY_CONSUMER, _BY_FOLLOWER = "FetchConsumer", "FetchFollower"
 # A replica id that no broker has: a fetch with it is refused as one of a replica that is not assigned.
 _NOBODY = 2**31 - 1
 
@@ -67,6 +70,7 @@ class _Fetch:
             _refuse_old(context, frame, at)
             return
         asked = read_fetch(frame, at, context.version)
+        context.counts = context.counts.kind(_BY_FOLLOWER if asked.replica_id >= 0 else _BY_CONSUMER)
         connection = context.connection
 
         def defer(answer_now: Callable[[], object]) -> Callable[[FetchAnswer], None]:
@@ -98,7 +102,11 @@ class _Fetch:
 
     def _encoded(self, context: RequestContext, answer: FetchAnswer) -> list[Part]:
         if answer.throttle_time_ms:
-            context.connection.mute(answer.throttle_time_ms)
+            context.throttle(answer.throttle_time_ms)
+        errors = context.counts.errors
+        errors[answer.error_code] += 1
+        for one in answer.partitions:
+            errors[one.error_code] += 1
         if context.version >= _ENDPOINTS_FROM:
             leaders = {one.current_leader[0] for one in answer.partitions if one.current_leader is not None}
             if leaders:

@@ -1,7 +1,7 @@
 """Fetch as a follower speaks it: requests written and answers read by hand, in one version.
 
-The leader's side is hot_fetch.py. Version 15 tells topics by their ids and has the follower name itself in a tag.
-Nothing is copied: the records of an answer stay where they lie in its frame.
+The leader's side is hot_fetch_request.py and hot_fetch_answer.py. Version 15 tells topics by their ids and has the
+follower name itself in a tag. Nothing is copied: the records of an answer stay where they lie in its frame.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import struct
 from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 
-from tidelog.kafka.wire.primitives import MalformedMessage, misfit, read_uvarint, skip_tags, uvarint
+from tidelog.kafka.wire.primitives import MalformedMessage, after_tags, misfit, read_uvarint, uvarint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -139,7 +139,7 @@ def _read(frame: memoryview) -> FollowerAnswer:
         for _ in range(partitions):
             partition, at = _read_partition(frame, at, topic_id)
             found.append(partition)
-        at = _after_tags(frame, at)
+        at = after_tags(frame, at)
     return FollowerAnswer(error_code, session_id, found)
 
 
@@ -162,7 +162,7 @@ def _after_aborted(frame: memoryview, at: int) -> int:
     """Only those who read committed records are told of transactions, but the list may be there."""
     count, at = read_uvarint(frame, at)
     for _ in range(count - 1):
-        at = _after_tags(frame, at + _ABORTED_BYTES)
+        at = after_tags(frame, at + _ABORTED_BYTES)
     return at
 
 
@@ -182,8 +182,3 @@ def _read_tags(frame: memoryview, at: int, count: int) -> tuple[tuple[int, int] 
 def _read_count(frame: memoryview, at: int) -> tuple[int, int]:
     count, at = read_uvarint(frame, at)
     return max(count - 1, 0), at
-
-
-def _after_tags(frame: memoryview, at: int) -> int:
-    count, at = read_uvarint(frame, at)
-    return skip_tags(frame, at, count) if count else at

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from tidelog.kafka.wire.headers import encode_response
 from tidelog.kafka.wire.messages.current_leader import LeaderIdAndEpoch
 from tidelog.kafka.wire.messages.produce import (
+    COORDINATOR_FENCE_TAG,
     BatchIndexAndErrorMessage,
     PartitionProduceResponse,
     ProduceResponse,
     TopicProduceResponse,
 )
-from tidelog.kafka.wire.primitives import MalformedMessage, misfit, read_uvarint, skip_tags, uvarint_rest
+from tidelog.kafka.wire.primitives import MalformedMessage, after_tags, misfit, read_uvarint, uvarint_rest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +32,7 @@ _SHORT_NAME_MAX = 126
 
 _INT16 = Struct(">h")
 _INT32 = Struct(">i")
+_INT64 = Struct(">q")
 _ACKS_AND_TIMEOUT = Struct(">hi")
 _INDEX_AND_SIZE = Struct(">ii")
 # Of a flexible request without transactional id: acks, timeout, number of topics, length of the first name; and what
@@ -46,10 +48,12 @@ AskedPartition = tuple[bytes, int, int, int]
 class ProduceAsked(NamedTuple):
     """What a request asks for. Records that are null are told as empty ones."""
 
-    is_transactional: bool
+    transactional_id: bytes | None
     acks: int
     timeout_ms: int
     partitions: list[AskedPartition]
+    # The fences of coordinators, by the place of their partition; None where a client asks.
+    fences: dict[int, int] | None = None
 
 
 class Produced(NamedTuple):
@@ -82,9 +86,11 @@ def read_produce(frame: memoryview, at: int, version: int) -> ProduceAsked:
 def _read_classic(frame: memoryview, at: int) -> ProduceAsked:
     end = len(frame)
     (size,) = _INT16.unpack_from(frame, at)
-    at += 2 + max(size, 0)
+    id_at = at + 2
+    at = id_at + max(size, 0)
     if size < -1 or at > end:
         raise misfit("transactional_id", size)
+    transactional_id = bytes(frame[id_at:at]) if size >= 0 else None
     acks, timeout_ms = _ACKS_AND_TIMEOUT.unpack_from(frame, at)
     topics, at = _read_count(frame, at + 6)
     partitions: list[AskedPartition] = []
@@ -103,7 +109,7 @@ def _read_classic(frame: memoryview, at: int) -> ProduceAsked:
             if length < -1 or at > end:
                 raise misfit("records", length)
             partitions.append((topic, index, start, at))
-    return ProduceAsked(size >= 0, acks, timeout_ms, partitions)
+    return ProduceAsked(transactional_id, acks, timeout_ms, partitions)
 
 
 def _read_count(frame: memoryview, at: int) -> tuple[int, int]:
@@ -129,7 +135,7 @@ def _read_one(frame: memoryview, at: int) -> ProduceAsked | None:
     stop = start + size - 1
     if partitions != 2 or not size or frame[stop : stop + 3] != _NO_TAGS:
         return None
-    return ProduceAsked(False, acks, timeout_ms, [(bytes(frame[name_at:at]), index, start, stop)])  # noqa: FBT003
+    return ProduceAsked(None, acks, timeout_ms, [(bytes(frame[name_at:at]), index, start, stop)])
 
 
 def _read_flexible(frame: memoryview, at: int) -> ProduceAsked:
@@ -137,12 +143,15 @@ def _read_flexible(frame: memoryview, at: int) -> ProduceAsked:
     if usual is not None:
         return usual
     end = len(frame)
-    transactional, at = read_uvarint(frame, at)
-    if transactional:
-        at += transactional - 1
+    length, id_at = read_uvarint(frame, at)
+    at = id_at + max(length - 1, 0)
+    if at > end:
+        raise misfit("transactional_id", length - 1)
+    transactional_id = bytes(frame[id_at:at]) if length else None
     acks, timeout_ms = _ACKS_AND_TIMEOUT.unpack_from(frame, at)
     topics, at = _read_compact_count(frame, at + 6)
     partitions: list[AskedPartition] = []
+    fences: dict[int, int] | None = None
     for _ in range(topics):
         length, start = read_uvarint(frame, at)
         at = start + length - 1
@@ -156,11 +165,15 @@ def _read_flexible(frame: memoryview, at: int) -> ProduceAsked:
             stop = start + length - 1 if length else start
             if stop > end:
                 raise misfit("records", length - 1)
+            if frame[stop]:
+                fences = {} if fences is None else fences
+                at = _read_partition_tags(frame, stop, len(partitions), fences)
+            else:
+                at = stop + 1
             partitions.append((topic, index, start, stop))
-            at = _after_tags(frame, stop)
-        at = _after_tags(frame, at)
-    _after_tags(frame, at)
-    return ProduceAsked(transactional > 0, acks, timeout_ms, partitions)
+        at = after_tags(frame, at)
+    after_tags(frame, at)
+    return ProduceAsked(transactional_id, acks, timeout_ms, partitions, fences or None)
 
 
 def _read_compact_count(frame: memoryview, at: int) -> tuple[int, int]:
@@ -170,10 +183,20 @@ def _read_compact_count(frame: memoryview, at: int) -> tuple[int, int]:
     return count - 1, at
 
 
-def _after_tags(frame: memoryview, at: int) -> int:
-    """None of the tags that a client may send is known here, and mostly there are none."""
+def _read_partition_tags(frame: memoryview, at: int, place: int, fences: dict[int, int]) -> int:
+    """Where the tags end. The fence of a coordinator is all that is known here."""
     count, at = read_uvarint(frame, at)
-    return skip_tags(frame, at, count) if count else at
+    for _ in range(count):
+        tag, at = read_uvarint(frame, at)
+        size, at = read_uvarint(frame, at)
+        if tag == COORDINATOR_FENCE_TAG:
+            if size != _INT64.size:
+                raise misfit("coordinator_fence", size)
+            (fences[place],) = _INT64.unpack_from(frame, at)
+        at += size
+        if at > len(frame):
+            raise misfit("a tagged field", size)
+    return at
 
 
 # ---- answers

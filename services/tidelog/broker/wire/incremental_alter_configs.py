@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from tidelog.broker.core.config_changes import Change, Operation
 from tidelog.broker.wire.config_alterations import alter_stored, outcomes
 from tidelog.broker.wire.config_resources import ResourceType, check_broker
-from tidelog.broker.wire.served import RequestContext, ServedApi
 from tidelog.kafka.errors import KafkaCode, KafkaError
 from tidelog.kafka.wire.messages.incremental_alter_configs import (
     INCREMENTAL_ALTER_CONFIGS,
@@ -24,6 +23,7 @@ from tidelog.kafka.wire.messages.incremental_alter_configs import (
     IncrementalAlterConfigsResult,
 )
 from tidelog.kafka.wire.versions import parse_versions
+from tidelog.net.served import RequestContext, ServedApi
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

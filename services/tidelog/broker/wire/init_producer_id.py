@@ -1,10 +1,10 @@
-"""InitProducerId (22), served in versions 0 to 5 for producers without a transactional id.
+"""InitProducerId (22), served in versions 0 to 5.
 
 - v0: a producer id and its epoch.  v1: throttle time first.  v2: flexible.
 - v3: a producer may tell the id and epoch that it has.  v4: error 90.  v5: the same.
 
 A producer without a transactional id gets a fresh id and epoch 0 each time, and nothing is remembered of it here. With a
-transactional id it is the coordinator's business, and error 15 says that there is none yet.
+transactional id it is passed on to the coordinator that owns the id's shard, as AddPartitionsToTxn is.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tidelog.broker.wire.served import RequestContext, ServedApi
+from tidelog.broker.wire.relayed import ask_owner
+from tidelog.kafka.cluster import TRANSACTION_STATE
 from tidelog.kafka.errors import KafkaCode, KafkaError
 from tidelog.kafka.wire.messages.init_producer_id import (
     INIT_PRODUCER_ID,
@@ -20,33 +21,34 @@ from tidelog.kafka.wire.messages.init_producer_id import (
     InitProducerIdResponse,
 )
 from tidelog.kafka.wire.versions import parse_versions
+from tidelog.net.served import RequestContext, ServedApi
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    NextId = Callable[[], int]
+    from tidelog.broker.shell.relay import Relay
+    from tidelog.net.served import Answer
+    from tidelog.runtime.producer_ids import ProducerIds
 
 _NONE = -1
 
 
-def served(next_id: NextId) -> ServedApi:
-    return ServedApi(INIT_PRODUCER_ID, parse_versions("0-5"), partial(_answer, next_id))
+def served(ids: ProducerIds, relay: Relay) -> ServedApi:
+    return ServedApi(INIT_PRODUCER_ID, parse_versions("0-5"), partial(_answer, ids, relay))
 
 
-def _answer(
-    next_id: NextId,
-    context: RequestContext,  # noqa: ARG001  versions differ in nothing but their fields
-    request: InitProducerIdRequest,
-) -> InitProducerIdResponse:
-    try:
-        _check(request)
-        return InitProducerIdResponse(producer_id=next_id(), producer_epoch=0)
-    except KafkaError as refusal:
-        return InitProducerIdResponse(error_code=refusal.code, producer_epoch=_NONE)
-
-
-def _check(request: InitProducerIdRequest) -> None:
+def _answer(ids: ProducerIds, relay: Relay, context: RequestContext, request: InitProducerIdRequest) -> Answer:
     if request.transactional_id == "" or (request.producer_id == _NONE) != (request.producer_epoch == _NONE):
-        raise KafkaError(KafkaCode.INVALID_REQUEST)
+        return _refusal(KafkaCode.INVALID_REQUEST)
     if request.transactional_id is not None:
-        raise KafkaError(KafkaCode.COORDINATOR_NOT_AVAILABLE)
+        return ask_owner(relay, TRANSACTION_STATE, request.transactional_id, context, request)
+    return _granted(ids)
+
+
+async def _granted(ids: ProducerIds) -> InitProducerIdResponse:
+    try:
+        return InitProducerIdResponse(producer_id=await ids.next_fetched(), producer_epoch=0)
+    except KafkaError as refusal:
+        return _refusal(refusal.code)
+
+
+def _refusal(code: KafkaCode) -> InitProducerIdResponse:
+    return InitProducerIdResponse(error_code=code, producer_epoch=_NONE)

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from tidelog.broker.core.list_offsets import asked_twice
 from tidelog.broker.log.reading import Isolation
 from tidelog.broker.shell.offset_lookup import look_up, look_up_old_style
-from tidelog.broker.wire.served import RequestContext, ServedApi
 from tidelog.kafka.errors import KafkaCode, KafkaError
 from tidelog.kafka.wire.messages.list_offsets import (
     LIST_OFFSETS,
@@ -27,6 +26,7 @@ from tidelog.kafka.wire.messages.list_offsets import (
     ListOffsetsTopicResponse,
 )
 from tidelog.kafka.wire.versions import parse_versions
+from tidelog.net.served import RequestContext, ServedApi
 
 if TYPE_CHECKING:
     from tidelog.broker.shell.partitions import Partitions

@@ -10,6 +10,8 @@
 
 An unknown topic is created if the client allows it (before v4 every one does) and auto.create.topics.enable is set. The
 answer does not wait for it: the client is told to ask again.
+
+A partition whose leader died a moment ago has none: error 5, also before the controller has found a new one.
 """
 
 from __future__ import annotations
@@ -20,7 +22,6 @@ from typing import TYPE_CHECKING
 
 from tidelog.broker.wire.endpoints import reachable_brokers
 from tidelog.broker.wire.operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
-from tidelog.broker.wire.served import RequestContext, ServedApi
 from tidelog.kafka.cluster import INTERNAL_TOPICS, NO_LEADER, PartitionView, TopicView
 from tidelog.kafka.errors import KafkaCode, KafkaError
 from tidelog.kafka.types import check_topic_name
@@ -36,13 +37,26 @@ from tidelog.kafka.wire.messages.metadata import (
 )
 from tidelog.kafka.wire.primitives import ZERO_UUID
 from tidelog.kafka.wire.versions import parse_versions
+from tidelog.net.served import RequestContext, ServedApi
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
     from typing import Protocol
     from uuid import UUID
 
-    from tidelog.kafka.cluster import ClusterView
+    from tidelog.kafka.cluster import ClusterView, Member
+
+    class Departures(Protocol):
+        """Knows who died a moment ago."""
+
+        def lost_leaders(self) -> Collection[int]:
+            """Brokers that do not listen any more, though the controller has not said so yet."""
+            ...
+
+        @property
+        def still_listed(self) -> Collection[Member]:
+            """Brokers that are gone, but not yet for clients."""
+            ...
 
     class TopicCreation(Protocol):
         """Has topics created that clients ask for."""
@@ -54,23 +68,29 @@ if TYPE_CHECKING:
             ...
 
 
-def served(view: ClusterView, creation: TopicCreation) -> ServedApi:
-    return ServedApi(METADATA, parse_versions("0-12"), partial(_answer, view, creation))
+def served(view: ClusterView, creation: TopicCreation, departures: Departures) -> ServedApi:
+    return ServedApi(METADATA, parse_versions("0-12"), partial(_answer, view, creation, departures))
 
 
 def _answer(
-    view: ClusterView, creation: TopicCreation, context: RequestContext, request: MetadataRequest
+    view: ClusterView,
+    creation: TopicCreation,
+    departures: Departures,
+    context: RequestContext,
+    request: MetadataRequest,
 ) -> MetadataResponse:
     reachable = reachable_brokers(view, context.listener)
+    leaders = reachable.keys() - departures.lost_leaders()
     asked_operations = request.include_cluster_authorized_operations
-    topics = _Topics(view, reachable, context.version, request).answers()
+    topics = _Topics(view, reachable, leaders, context.version, request).answers()
     # Where a version lacks the field, its default says yes.
     if creation.is_enabled and request.allow_auto_topic_creation:
         _create_missing(creation, topics)
+    listed = reachable_brokers(view, context.listener, departures.still_listed)
     return MetadataResponse(
         brokers=[
             MetadataResponseBroker(node_id=member.id, host=endpoint.host, port=endpoint.port, rack=member.rack)
-            for member, endpoint in reachable.values()
+            for member, endpoint in listed.values()
         ],
         cluster_id=view.cluster_id,
         controller_id=view.controller_id,
@@ -92,6 +112,7 @@ class _Topics:
 
     view: ClusterView
     reachable: Collection[int]
+    leaders: Collection[int]
     version: int
     request: MetadataRequest
 
@@ -162,8 +183,8 @@ class _Topics:
         return [replica for replica in replicas if replica in self.reachable]
 
     def _error_of_leader(self, leader: int) -> KafkaCode:
-        if leader in self.reachable:
+        if leader in self.leaders:
             return KafkaCode.NONE
-        if leader in self.view.brokers and self.version >= 6:
+        if leader in self.view.brokers and leader not in self.reachable and self.version >= 6:
             return KafkaCode.LISTENER_NOT_FOUND
         return KafkaCode.LEADER_NOT_AVAILABLE

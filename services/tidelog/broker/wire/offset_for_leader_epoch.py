@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tidelog.broker.shell.offset_lookup import epoch_end
-from tidelog.broker.wire.served import RequestContext, ServedApi
 from tidelog.kafka.errors import KafkaError
 from tidelog.kafka.wire.messages.offset_for_leader_epoch import (
     OFFSET_FOR_LEADER_EPOCH,
@@ -21,6 +20,7 @@ from tidelog.kafka.wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopicResult,
 )
 from tidelog.kafka.wire.versions import parse_versions
+from tidelog.net.served import RequestContext, ServedApi
 
 if TYPE_CHECKING:
     from tidelog.broker.shell.partitions import Partitions

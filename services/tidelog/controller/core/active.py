@@ -1,14 +1,15 @@
 """The active controller's view of the processes: who is there, who must hear of what, who is to be fenced.
 
 Every process is told everything: an update names all live members. A *bounced* process (same id, larger epoch) lost
-whatever it was told before, so its sender is closed and opened anew. Fencing is asked for once per incarnation; what it
+whatever it was told before, so its sender is closed and opened anew. One that is *gone* may only have lost ZooKeeper: it
+hears on who leads instead of it, for as long as it can be reached. Fencing is asked for once per incarnation; what it
 leads to (the registration disappears) comes back as a change of members, like any other death.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tidelog.controller.core.effects import Attend, CloseSender, Effect, Fence, OpenSender, Tell, Unattend
+from tidelog.controller.core.effects import Attend, DismissSender, Effect, Fence, OpenSender, Tell, Unattend
 from tidelog.kafka.cluster import Member, MetadataUpdate, Role
 from tidelog.kafka.types import ControllerEpoch, ControllerId
 
@@ -96,4 +97,4 @@ class ActiveController:
         return [Attend(role, member), OpenSender(role, member)]
 
     def _disconnect(self, role: Role, id: int) -> list[Effect]:
-        return [Unattend(role, id), *([CloseSender(role, id)] if role in TOLD else [])]
+        return [Unattend(role, id), *([DismissSender(role, id)] if role in TOLD else [])]

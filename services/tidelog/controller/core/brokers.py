@@ -137,7 +137,7 @@ def shut_down(work: Work, broker: int, broker_epoch: int) -> Task[ShutdownAnswer
     context.shutting_down.add(broker)
     work.note(What.BROKER_SHUTTING_DOWN, broker)
     shared = [p for p in _shared_partitions(work, broker) if not context.is_deleting(p.topic)]
-    led = [partition for partition in shared if context.leaderships[partition].leader == broker]
+    led = {partition: None for partition in shared if context.leaderships[partition].leader == broker}
     yield from partition_states.enter(work, led, PartitionStatus.ONLINE, Strategy.CONTROLLED_SHUTDOWN)
     followed = [partition for partition in shared if partition not in led]
     for partition in followed:

@@ -79,6 +79,11 @@ class Controller:
         """The work on topics, while active."""
         return self._machine
 
+    @property
+    def offline_partitions(self) -> int:
+        """How many partitions have no leader; a standby does not know of any."""
+        return len(self._machine.work.context.partitions_without_leaders()) if self._machine else 0
+
     def on(self, event: Event) -> list[Effect]:
         effects = self._dispatch(event)
         if any(isinstance(effect, Resign) for effect in effects):

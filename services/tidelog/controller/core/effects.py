@@ -39,7 +39,9 @@ class OpenSender:
 
 
 @dataclass(frozen=True, slots=True)
-class CloseSender:
+class DismissSender:
+    """This process is not registered any more. It may well live, and serve: tell it on, until a call to it fails."""
+
     role: Role
     id: int
 
@@ -170,7 +172,7 @@ Effect = (
     | Attend
     | Unattend
     | OpenSender
-    | CloseSender
+    | DismissSender
     | Tell
     | Fence
     | StartActing

@@ -158,7 +158,7 @@ class Machine:
         fresh = (*change.new, *change.bounced, *change.moved)
         update = brokers.whole_update(self.work)
         self.work.outbox += [TellOne(Role.GROUP_COORDINATOR, each.id, each.epoch, update) for each in fresh]
-        yield from shards.place_where_needed(self.work, [member.id for member in change.bounced])
+        yield from shards.place_where_needed(self.work)
 
     def _on_leader_and_isr_answered(self, event: LeaderAndIsrAnswered) -> Task[None]:
         if self._is_current(event) and event.code is KafkaCode.NONE:

@@ -13,7 +13,7 @@ from tidelog.controller.core.zk_requests import Found, Task
 from tidelog.kafka.cluster import INTERNAL_TOPICS, ShardOwner
 from tidelog.kafka.types import CoordinatorId, TopicName, TopicPartition
 from tidelog.zk.operations import Create, SetData
-from tidelog.zk.znodes import SHARDS, MalformedZnode, ShardAssignment, ShardZnode
+from tidelog.zk.znodes import NO_REGISTRATION, SHARDS, MalformedZnode, ShardAssignment, ShardZnode
 
 NOBODY = -1
 
@@ -65,15 +65,14 @@ def load_shards(work: Work) -> Task[None]:
             work.context.shards[shard] = owner
 
 
-def place_where_needed(work: Work, bounced: Iterable[int] = ()) -> Task[None]:
+def place_where_needed(work: Work) -> Task[None]:
     """Give every shard a live owner, write what changes, and tell everybody."""
     known = work.context.shards
     owners = {shard: owner.coordinator for shard, owner in known.items()}
-    bounced = set(bounced)
     changes = {
         shard: _next_owner(work, shard, coordinator)
         for shard, coordinator in placed(_shards(work), owners, work.context.coordinators).items()
-        if shard not in known or coordinator != owners[shard] or coordinator in bounced
+        if not _is_held_by(known.get(shard), coordinator, _registration(work, coordinator))
     }
     if not changes:
         return
@@ -85,13 +84,24 @@ def place_where_needed(work: Work, bounced: Iterable[int] = ()) -> Task[None]:
     work.send()
 
 
+def _is_held_by(owner: ShardOwner | None, coordinator: int, registration: int) -> bool:
+    return owner is not None and (owner.coordinator, owner.coordinator_epoch) == (coordinator, registration)
+
+
 def _shards(work: Work) -> list[TopicPartition]:
     return [shard for topic in sorted(INTERNAL_TOPICS) for shard in work.context.partitions_of(TopicName(topic))]
 
 
 def _next_owner(work: Work, shard: TopicPartition, coordinator: int) -> ShardOwner:
     known = work.context.shards.get(shard)
-    return ShardOwner(shard.topic, shard.partition, coordinator, known.epoch + 1 if known else 0)
+    epoch = known.epoch + 1 if known else 0
+    return ShardOwner(shard.topic, shard.partition, coordinator, epoch, _registration(work, coordinator))
+
+
+def _registration(work: Work, coordinator: int) -> int:
+    """Which incarnation of the coordinator lives: it may have restarted while there was no controller to see it."""
+    member = work.context.coordinators.get(CoordinatorId(coordinator))
+    return member.epoch if member else NO_REGISTRATION
 
 
 def _write(work: Work, changes: Mapping[TopicPartition, ShardOwner]) -> Task[None]:
@@ -104,7 +114,7 @@ def _write(work: Work, changes: Mapping[TopicPartition, ShardOwner]) -> Task[Non
 
 
 def _encoded(owner: ShardOwner) -> bytes:
-    return ShardZnode.encode(ShardAssignment(CoordinatorId(owner.coordinator), owner.epoch))
+    return ShardZnode.encode(ShardAssignment(CoordinatorId(owner.coordinator), owner.epoch, owner.coordinator_epoch))
 
 
 def _decoded(work: Work, shard: TopicPartition, node: Found | None) -> ShardOwner | None:
@@ -113,4 +123,6 @@ def _decoded(work: Work, shard: TopicPartition, node: Found | None) -> ShardOwne
     except MalformedZnode as error:
         work.note(What.MALFORMED_ZNODE, shard, str(error))
         return None
-    return ShardOwner(shard.topic, shard.partition, stored.coordinator, stored.epoch) if stored else None
+    if stored is None:
+        return None
+    return ShardOwner(shard.topic, shard.partition, stored.coordinator, stored.epoch, stored.coordinator_epoch)

@@ -13,7 +13,7 @@ from functools import partial
 from tidelog.controller.core.controller import Controller
 from tidelog.controller.core.effects import (
     Attend,
-    CloseSender,
+    DismissSender,
     Effect,
     Elect,
     Fence,
@@ -198,8 +198,8 @@ class Acting:
                 self._peers.unattend(role, id)
             case OpenSender(role, member):
                 self._peers.open_sender(role, member, Authority(self._id, self._core.controller_epoch))
-            case CloseSender(role, id):
-                self._peers.close_sender(role, id)
+            case DismissSender(role, id):
+                self._peers.dismiss_sender(role, id)
             case Tell(update):
                 self._tell(update)
             case TellOne(role, id, epoch, update):

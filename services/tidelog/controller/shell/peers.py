@@ -41,8 +41,13 @@ class Peers:
     def open_sender(self, role: Role, member: Member, authority: Authority) -> None:
         self.close_sender(role, member.id)
         sender = Sender(role, member, authority, self._post)
-        task = self._tasks.spawn(sender.run(self.may_send), f"tell {role} {member.id}")
+        task = self._tasks.spawn(self._tell(role, sender), f"tell {role} {member.id}")
         self._senders[role, member.id] = (sender, task)
+
+    def dismiss_sender(self, role: Role, id: int) -> None:
+        """It goes on for as long as the process answers: one that only lost ZooKeeper must hear who leads now."""
+        if (entry := self._senders.get((role, id))) is not None:
+            entry[0].dismiss()
 
     def close_sender(self, role: Role, id: int) -> None:
         if (entry := self._senders.pop((role, id), None)) is not None:
@@ -63,6 +68,12 @@ class Peers:
         entry = self._senders.get((role, id))
         if entry is not None and entry[0].epoch == epoch:
             entry[0].send(message)
+
+    async def _tell(self, role: Role, sender: Sender) -> None:
+        await sender.run(self.may_send)
+        entry = self._senders.get((role, sender.id))
+        if entry is not None and entry[0] is sender:
+            del self._senders[role, sender.id]
 
     async def _until_dead(self, role: Role, member: Member) -> None:
         endpoint = member.endpoint(GRPC_LISTENER)

@@ -27,6 +27,12 @@ class Reporting:
         self._brokers = metrics.gauge(
             "kafka_controller_kafkacontroller_activebrokercount", "Brokers registered, as this controller sees them."
         )
+        offline = metrics.gauge(
+            "kafka_controller_kafkacontroller_offlinepartitionscount",
+            "Partitions without a leader, as the active controller sees them; 0 in the others.",
+        )
+        # Counted when it is asked for: it takes a look at every partition.
+        offline.set_function(lambda: core.offline_partitions)
         self._happenings = metrics.counter(
             "tidelog_controller_happenings_total", "What the controller did or saw, by kind.", ("what",)
         )

@@ -1,4 +1,9 @@
-"""One ordered queue to each process the active controller tells: one request in flight, each retried until answered."""
+"""One ordered queue to each process the active controller tells: one request in flight, each retried until answered.
+
+A process whose registration is gone is dead, or has lost nothing but ZooKeeper. In that case it goes on serving clients, and
+its followers copy from somebody else: so it is told on, which is how it learns that it leads no more. The first call that
+fails ends that.
+"""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -35,7 +40,9 @@ class Sender:
     """Tells one incarnation of one process; what it answers is posted as events."""
 
     def __init__(self, role: Role, member: Member, authority: Authority, post: Callable[[Event], None]) -> None:
+        self.id = member.id
         self.epoch = member.epoch
+        self._is_dismissed = False
         self._role = role
         self._member = member
         self._authority = authority
@@ -45,7 +52,12 @@ class Sender:
     def send(self, message: MetadataUpdate | BrokerRequest) -> None:
         self._queue.put_nowait(message)
 
+    def dismiss(self) -> None:
+        """The process is not registered any more: try everything once."""
+        self._is_dismissed = True
+
     async def run(self, may_send: asyncio.Event) -> None:
+        """Until cancelled; after a dismissal until the first failure."""
         endpoint = self._member.endpoint(GRPC_LISTENER)
         if endpoint is None:
             _logger.warning("no gRPC address is registered", role=self._role, id=self._member.id)
@@ -55,6 +67,8 @@ class Sender:
                 message = await self._queue.get()
                 await may_send.wait()
                 while not await self._delivered(channel, message):
+                    if self._is_dismissed:
+                        return
                     await asyncio.sleep(RETRY_PAUSE_S)
                     await may_send.wait()
 

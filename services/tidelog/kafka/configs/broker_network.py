@@ -88,7 +88,7 @@ class NetworkSettings:
         INT,
         500,
         at_least(1),
-        "How many requests may wait before the broker stops reading from clients.",
+        "How many requests that ask other processes may be under way; who sends one more is not read from meanwhile.",
         importance=HIGH,
     )
     queued_max_request_bytes: int = setting(

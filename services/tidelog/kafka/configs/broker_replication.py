@@ -31,6 +31,13 @@ class ReplicationSettings:
         "A follower that has not caught up for this long leaves the in-sync set.",
         importance=HIGH,
     )
+    replica_catch_up_timeout_ms: int = setting(
+        "replica.catch.up.timeout.ms",
+        LONG,
+        60000,
+        at_least(-1),
+        "How long a starting broker whose replicas are not in sync says that it is not ready; -1 for ever.",
+    )
     replica_fetch_max_bytes: int = setting(
         "replica.fetch.max.bytes",
         INT,

@@ -6,7 +6,7 @@ from tidelog.kafka.configs.checks import at_least
 from tidelog.kafka.configs.groups import GroupSettings
 from tidelog.kafka.configs.internal_topics import InternalTopicSettings
 from tidelog.kafka.configs.kafka_listeners import KafkaListenerSettings
-from tidelog.kafka.configs.kinds import INT, LONG
+from tidelog.kafka.configs.kinds import INT, LONG, STRING
 from tidelog.kafka.configs.service import ZooKeeperConfig
 from tidelog.kafka.configs.setting import HIGH, REQUIRED, setting
 from tidelog.kafka.configs.transactions import TransactionSettings
@@ -25,6 +25,12 @@ class GroupCoordinatorConfig(
         at_least(0),
         "The coordinator's number, unique among the coordinators.",
         importance=HIGH,
+    )
+    inter_broker_listener_name: str | None = setting(
+        "inter.broker.listener.name",
+        STRING,
+        None,
+        doc="The listener of the brokers that coordinators use; without it, the first that a broker has.",
     )
     request_timeout_ms: int = setting(
         "request.timeout.ms",
@@ -53,6 +59,13 @@ class GroupCoordinatorConfig(
         INT,
         500,
         at_least(1),
-        "How many requests may wait before the coordinator stops reading.",
+        "How many requests that ask other processes may be under way; who sends one more is not read from meanwhile.",
         importance=HIGH,
+    )
+    group_lag_check_interval_ms: int = setting(
+        "group.lag.check.interval.ms",
+        LONG,
+        5000,
+        at_least(100),
+        "How often the ends of partitions are looked up, from which the lag of groups is found.",
     )

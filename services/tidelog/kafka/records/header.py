@@ -19,11 +19,12 @@ SMALLEST_LENGTH = HEADER_SIZE - LENGTH_OVERHEAD
 
 # Positions of the fields that are written alone. What lies before CRC_START is outside the checksum.
 LENGTH_AT = 8
-LEADER_EPOCH_AT = 12
 MAGIC_AT = 16
 CRC_AT = 17
 CRC_START = 21
 ATTRIBUTES_AT = 21
+# All bits that mean something are in the lower of the two bytes.
+ATTRIBUTES_LOW_AT = 22
 MAX_TIMESTAMP_AT = 35
 
 CODEC_MASK = 0x07
@@ -37,7 +38,8 @@ NO_PRODUCER_ID = -1
 NO_SEQUENCE = -1
 SEQUENCE_MAX = 2**31 - 1
 
-OFFSET_AND_LENGTH = Struct(">qi")
+# What a leader writes anew: base offset, length and leader epoch, all of it outside of the checksum.
+FRONT = Struct(">qii")
 INT64 = Struct(">q")
 INT32 = Struct(">i")
 UINT32 = Struct(">I")
@@ -115,7 +117,8 @@ class BatchHeader(NamedTuple):
 
 def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
     """The header at a position that is known to have 61 bytes."""
-    return BatchHeader._make(HEADER.unpack_from(buffer, position))
+    # What `_make` does, without its check of the length: the layout has as many fields.
+    return tuple.__new__(BatchHeader, HEADER.unpack_from(buffer, position))
 
 
 def write_header(buffer: bytearray | memoryview, header: BatchHeader, position: int = 0) -> None:

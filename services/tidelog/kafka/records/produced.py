@@ -13,7 +13,6 @@ from tidelog.kafka.records.header import (
     CONTROL,
     CRC_START,
     DELETE_HORIZON,
-    HEADER,
     HEADER_SIZE,
     INT16,
     INT64,
@@ -23,10 +22,10 @@ from tidelog.kafka.records.header import (
     MAGIC_AT,
     MAX_TIMESTAMP_AT,
     NO_TIMESTAMP,
-    SMALLEST_LENGTH,
     BatchHeader,
     Buffer,
     TimestampType,
+    read_header,
     seal,
 )
 from tidelog.kafka.records.record import assemble, inflated
@@ -35,7 +34,7 @@ from tidelog.kafka.records.survey import (
     Expectation,
     InvalidRecordsError,
     RecordError,
-    largest_timestamp,
+    has_right_timestamp,
     survey,
 )
 
@@ -85,11 +84,10 @@ def check_produced(
     """
     view = memoryview(data)
     header = _checked_frame(view)
-    if rules.is_plain and _is_plain(header, rules.max_message_bytes) and not view.readonly:
-        # Almost every batch goes this way: nothing is to be changed unless the largest timestamp is wrong.
-        largest = largest_timestamp(view)
-        if largest == header.max_timestamp:
-            return ProducedBatch(view, header, NO_TIMESTAMP)
+    is_plain = rules.is_plain and _is_plain(header, rules.max_message_bytes) and not view.readonly
+    if is_plain and has_right_timestamp(view, header):
+        # Almost every batch goes this way: nothing is to be changed.
+        return ProducedBatch(view, header, NO_TIMESTAMP)
     _check_header(header, rules, zstd_allowed=zstd_allowed, from_coordinator=from_coordinator)
     largest = _check_records(view, header, rules, now_ms)
     if view.readonly:
@@ -106,28 +104,30 @@ def check_produced(
 def _checked_frame(view: memoryview) -> BatchHeader:
     """The header of the one batch that the data must be, with a right length and checksum."""
     size = len(view)
-    if size <= MAGIC_AT:
-        raise KafkaError(
-            KafkaCode.INVALID_RECORD, "A partition of a produce request must have exactly one record batch."
-        )
-    if view[MAGIC_AT] != MAGIC:
-        code = KafkaCode.INVALID_RECORD if view[MAGIC_AT] < MAGIC else KafkaCode.CORRUPT_MESSAGE
-        raise KafkaError(code, f"Record batches must have magic 2, not {view[MAGIC_AT]}.")
-    if size < HEADER_SIZE:
-        raise KafkaError(KafkaCode.INVALID_RECORD, "The record batch is cut short.")
-    header = BatchHeader._make(HEADER.unpack_from(view))
-    if header.batch_length < SMALLEST_LENGTH:
-        raise KafkaError(KafkaCode.CORRUPT_MESSAGE, f"A batch length of {header.batch_length} is too small.")
+    if size < HEADER_SIZE or view[MAGIC_AT] != MAGIC:
+        raise _wrong_magic(view)
+    header = read_header(view)
     end = header.batch_length + LENGTH_OVERHEAD
+    if end < HEADER_SIZE:
+        raise KafkaError(KafkaCode.CORRUPT_MESSAGE, f"A batch length of {header.batch_length} is too small.")
     if end > size:
         raise KafkaError(KafkaCode.INVALID_RECORD, f"The record batch is cut short: {size} of {end} bytes.")
     if crc32c(view[CRC_START:end]) != header.crc:
         raise KafkaError(KafkaCode.CORRUPT_MESSAGE, "The checksum of the record batch is wrong.")
     if end < size:
-        raise KafkaError(
-            KafkaCode.INVALID_RECORD, "A partition of a produce request must have exactly one record batch."
-        )
+        raise KafkaError(KafkaCode.INVALID_RECORD, _NOT_ONE_BATCH)
     return header
+
+
+def _wrong_magic(view: memoryview) -> KafkaError:
+    """Or too little to have one, or to be a batch."""
+    if len(view) <= MAGIC_AT:
+        return KafkaError(KafkaCode.INVALID_RECORD, _NOT_ONE_BATCH)
+    magic = view[MAGIC_AT]
+    if magic == MAGIC:
+        return KafkaError(KafkaCode.INVALID_RECORD, "The record batch is cut short.")
+    code = KafkaCode.INVALID_RECORD if magic < MAGIC else KafkaCode.CORRUPT_MESSAGE
+    return KafkaError(code, f"Record batches must have magic 2, not {magic}.")
 
 
 def _is_plain(header: BatchHeader, max_message_bytes: int) -> bool:
@@ -196,15 +196,14 @@ def _recompressed(view: memoryview, codec: Codec) -> tuple[memoryview, BatchHead
     header, records = inflated(view)
     header = header._replace(attributes=header.attributes & ~CODEC_MASK | codec)
     batch = assemble(header, deflate(records, codec))
-    return memoryview(batch), BatchHeader._make(HEADER.unpack_from(batch))
+    return memoryview(batch), read_header(batch)
 
 
 def _stamped(view: memoryview, attributes: int, max_timestamp: int) -> ProducedBatch:
     INT16.pack_into(view, ATTRIBUTES_AT, attributes)
     INT64.pack_into(view, MAX_TIMESTAMP_AT, max_timestamp)
     seal(view)
-    changed = BatchHeader._make(HEADER.unpack_from(view))
-    return ProducedBatch(view, changed, NO_TIMESTAMP)
+    return ProducedBatch(view, read_header(view), NO_TIMESTAMP)
 
 
 def codec_of_topic(compression_type: str) -> Codec | None:

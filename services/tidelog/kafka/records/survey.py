@@ -1,10 +1,10 @@
 """A look at every record of a produced batch: is each well-formed, and what do keys and timestamps say.
 
-A leader does this for every batch, so the records go through aiokafka's compiled reader, which is imported at the first
-batch. It is a reader for consumers and strict enough, but it also refuses what Kafka accepts (header keys that are not
-UTF-8); so its refusal only makes the slow reader look, and that one decides. It reads a record's attributes, a byte
-that every client leaves 0, as a variable-length integer: a producer that sets its highest bit fools it, and with it
-nobody but its own readers.
+A leader does this for every batch. Many records that are laid out alike are looked at together (alike.py); all others go
+through aiokafka's compiled reader, which is imported at the first batch. It is a reader for consumers and strict enough,
+but it also refuses what Kafka accepts (header keys that are not UTF-8); so its refusal only makes the slow reader look,
+and that one decides. It reads a record's attributes, a byte that every client leaves 0, as a variable-length integer: a
+producer that sets its highest bit fools it, and with it nobody but its own readers.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,6 +15,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from tidelog.kafka.errors import KafkaCode, KafkaError
+from tidelog.kafka.records.alike import RECORDS_MIN, are_well_formed
 from tidelog.kafka.records.compression import inflate, known_codec
 from tidelog.kafka.records.header import (
     ATTRIBUTES_AT,
@@ -94,6 +95,14 @@ def _compiled_reader() -> Callable[[Buffer], Any]:
 
     reader: Callable[[Buffer], Any] = DefaultRecordBatch
     return reader
+
+
+def has_right_timestamp(batch: memoryview, header: BatchHeader) -> bool:
+    """Whether the header of a batch without compression tells the largest timestamp, after a look at each record."""
+    count, largest = header.records_count, header.max_timestamp
+    if count >= RECORDS_MIN and are_well_formed(batch[HEADER_SIZE:], count, largest - header.base_timestamp):
+        return True
+    return largest_timestamp(batch) == largest
 
 
 def largest_timestamp(batch: Buffer) -> int:

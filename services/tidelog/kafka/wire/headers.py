@@ -11,7 +11,7 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tidelog.kafka.wire.primitives import MalformedMessage, misfit, read_uvarint, skip_tags
+from tidelog.kafka.wire.primitives import MalformedMessage, after_tags, misfit
 
 if TYPE_CHECKING:
     from tidelog.kafka.wire.schema import Api, Request, Response
@@ -27,6 +27,7 @@ CONTROLLED_SHUTDOWN_KEY = 7
 
 # No header is shorter than the key, the version and the correlation id.
 REQUEST_BYTES_MIN = _REQUEST_START.size
+_CLIENT_ID_AT = REQUEST_BYTES_MIN + 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +50,14 @@ def read_client_id(frame: bytes | memoryview, *, flexible: bool) -> tuple[str | 
     """The client id of a header v1 or v2, and where the body starts."""
     try:
         (length,) = _INT16.unpack_from(frame, REQUEST_BYTES_MIN)
-        at = REQUEST_BYTES_MIN + 2 + max(length, 0)
+        at = _CLIENT_ID_AT if length < 0 else _CLIENT_ID_AT + length
         if length < -1 or at > len(frame):
             raise misfit("client_id", length)
-        client_id = None if length < 0 else str(frame[REQUEST_BYTES_MIN + 2 : at], "utf-8", "replace")
-        return client_id, _skip_tag_buffer(frame, at) if flexible else at
+        client_id = None if length < 0 else str(frame[_CLIENT_ID_AT:at], "utf-8", "replace")
+        if not flexible:
+            return client_id, at
+        # Almost always there are no tags.
+        return client_id, after_tags(frame, at) if frame[at] else at + 1
     except (IndexError, struct.error):
         raise MalformedMessage("a request header that ends too early") from None
 
@@ -105,17 +109,10 @@ def response_body_at(frame: bytes | memoryview, api: Api, version: int) -> int:
     if not has_flexible_response_header(api, version):
         return 4
     try:
-        return _skip_tag_buffer(frame, 4)
+        return after_tags(frame, 4)
     except IndexError:
         raise MalformedMessage("a response header that ends too early") from None
 
 
 def has_flexible_response_header(api: Api, version: int) -> bool:
     return version in api.flexible and api.key != API_VERSIONS_KEY
-
-
-def _skip_tag_buffer(frame: bytes | memoryview, at: int) -> int:
-    if not frame[at]:
-        return at + 1
-    count, at = read_uvarint(frame, at)
-    return skip_tags(frame, at, count) if count else at

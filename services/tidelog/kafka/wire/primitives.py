@@ -58,6 +58,14 @@ def skip_tags(data: bytes | memoryview, at: int, count: int) -> int:
     return at
 
 
+def after_tags(data: bytes | memoryview, at: int) -> int:
+    """Where a tag buffer ends of which nothing is known; almost always it is empty. IndexError if it is cut off."""
+    if not data[at]:
+        return at + 1
+    count, at = read_uvarint(data, at)
+    return skip_tags(data, at, count)
+
+
 def write_tags(out: bytearray, tags: list[tuple[int, bytearray]]) -> None:
     """Append a tag buffer of these tags, which are in order, and their values."""
     out += uvarint(len(tags))

@@ -55,6 +55,7 @@ from tidelog.zk.znodes.security import (
     TokenChangeZnode,
 )
 from tidelog.zk.znodes.topics import (
+    NO_REGISTRATION,
     SHARDS,
     TOPICS,
     PartitionState,
@@ -81,6 +82,7 @@ __all__ = [
     "ISR_CHANGE_PREFIX",
     "LOG_DIR_EVENTS",
     "LOG_DIR_EVENT_PREFIX",
+    "NO_REGISTRATION",
     "SHARDS",
     "TOKEN_CHANGES",
     "TOKEN_CHANGE_PREFIX",

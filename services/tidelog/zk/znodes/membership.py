@@ -50,7 +50,19 @@ class BrokerRegistration:
         return next((endpoint for endpoint in self.endpoints if endpoint.listener == listener), None)
 
 
-class BrokerIdZnode:
+class _Registrations:
+    """The nodes of processes that are registered all have one format."""
+
+    @staticmethod
+    def encode(registration: BrokerRegistration) -> bytes:
+        return encode_registration(registration)
+
+    @staticmethod
+    def decode(data: bytes) -> BrokerRegistration:
+        return decode_registration(data)
+
+
+class BrokerIdZnode(_Registrations):
     """/brokers/ids/N, ephemeral.
 
     v1 {"version":1,"host":"h","port":9092,"jmx_port":-1,"timestamp":"1700000000000"}
@@ -64,45 +76,21 @@ class BrokerIdZnode:
     def path(broker_id: BrokerId) -> str:
         return f"{BROKER_IDS}/{broker_id}"
 
-    @staticmethod
-    def encode(registration: BrokerRegistration) -> bytes:
-        return encode_registration(registration)
 
-    @staticmethod
-    def decode(data: bytes) -> BrokerRegistration:
-        return decode_registration(data)
-
-
-class ControllerIdZnode:
+class ControllerIdZnode(_Registrations):
     """/controllers/ids/N, ephemeral: a controller process, in the format of BrokerIdZnode."""
 
     @staticmethod
     def path(controller_id: ControllerId) -> str:
         return f"{CONTROLLER_IDS}/{controller_id}"
 
-    @staticmethod
-    def encode(registration: BrokerRegistration) -> bytes:
-        return encode_registration(registration)
 
-    @staticmethod
-    def decode(data: bytes) -> BrokerRegistration:
-        return decode_registration(data)
-
-
-class CoordinatorIdZnode:
+class CoordinatorIdZnode(_Registrations):
     """/coordinators/ids/N, ephemeral: a group coordinator process, in the format of BrokerIdZnode."""
 
     @staticmethod
     def path(coordinator_id: CoordinatorId) -> str:
         return f"{COORDINATOR_IDS}/{coordinator_id}"
-
-    @staticmethod
-    def encode(registration: BrokerRegistration) -> bytes:
-        return encode_registration(registration)
-
-    @staticmethod
-    def decode(data: bytes) -> BrokerRegistration:
-        return decode_registration(data)
 
 
 def encode_registration(registration: BrokerRegistration) -> bytes:

@@ -144,18 +144,22 @@ class PartitionStateZnode:
         )
 
 
+NO_REGISTRATION = -1
+
+
 @dataclass(frozen=True, slots=True)
 class ShardAssignment:
-    """The coordinator process that owns a shard. Every reassignment raises the epoch."""
+    """The coordinator process that owns a shard, by id and registration. Every reassignment raises the epoch."""
 
     coordinator: CoordinatorId
     epoch: int
+    coordinator_epoch: int = NO_REGISTRATION
 
 
 class ShardZnode:
     """/coordinators/shards/T/P: who owns partition P of the internal topic T.
 
-    v1 {"version":1,"coordinator":0,"epoch":3}
+    v1 {"version":1,"coordinator":0,"epoch":3,"coordinator_epoch":57}
     """
 
     @staticmethod
@@ -164,12 +168,23 @@ class ShardZnode:
 
     @staticmethod
     def encode(assignment: ShardAssignment) -> bytes:
-        return encode_json({"version": 1, "coordinator": assignment.coordinator, "epoch": assignment.epoch})
+        return encode_json(
+            {
+                "version": 1,
+                "coordinator": assignment.coordinator,
+                "epoch": assignment.epoch,
+                "coordinator_epoch": assignment.coordinator_epoch,
+            }
+        )
 
     @staticmethod
     def decode(data: bytes) -> ShardAssignment:
         fields = Fields.parse(data, "shard")
-        return ShardAssignment(CoordinatorId(fields.integer("coordinator")), fields.integer("epoch"))
+        return ShardAssignment(
+            CoordinatorId(fields.integer("coordinator")),
+            fields.integer("epoch"),
+            fields.integer("coordinator_epoch", NO_REGISTRATION),
+        )
 
 
 def _brokers(fields: Fields, name: str) -> tuple[BrokerId, ...]:

@@ -4,11 +4,12 @@ import pytest
 
 from tests.support.group_driver import START_MS, GroupDriver, GroupScene, rejoin_all
 from tidelog.group_coordinator.core.groups.limits import GroupLimits
-from tidelog.group_coordinator.core.groups.refusals import refused, while_loading
 from tidelog.group_coordinator.core.groups.shard import HANDLERS
-from tidelog.group_coordinator.core.groups.splitting import merge, shard_of_group, split
 from tidelog.group_coordinator.core.groups.states import ANSWERS, Asked, GroupState
 from tidelog.kafka.configs.group_coordinator import GroupCoordinatorConfig
+from tidelog.kafka.coordination.group_refusals import refused, while_loading
+from tidelog.kafka.coordination.sharding import shard_of
+from tidelog.kafka.coordination.splitting import merge, split
 from tidelog.kafka.errors import KafkaCode
 from tidelog.kafka.wire.messages.delete_groups import DeleteGroupsRequest
 from tidelog.kafka.wire.messages.describe_groups import DescribeGroupsRequest
@@ -36,8 +37,8 @@ def test_every_request_has_an_answer_in_every_state() -> None:
 
 
 def test_group_is_placed_by_javas_hash() -> None:
-    assert shard_of_group("KafkaConsumerDemo", 50) == 35
-    assert shard_of_group("polygenelubricants", 50) == 0  # its hash is the smallest int, of which Java has no abs
+    assert shard_of("KafkaConsumerDemo", 50) == 35
+    assert shard_of("polygenelubricants", 50) == 0  # its hash is the smallest int, of which Java has no abs
 
 
 def test_limits_are_those_of_the_configuration() -> None:
@@ -203,7 +204,7 @@ def test_requests_are_split_by_shard_and_answers_put_together_in_order() -> None
     names = [f"group-{i}" for i in range(20)]
     drivers = {shard: GroupDriver() for shard in range(5)}
     for name in names[::2]:
-        GroupScene(drivers[shard_of_group(name, 5)], name).commit({("t", 0): 1})
+        GroupScene(drivers[shard_of(name, 5)], name).commit({("t", 0): 1})
 
     def ask(request: object, version: int) -> object:
         assert isinstance(request, DescribeGroupsRequest | DeleteGroupsRequest | OffsetFetchRequest)

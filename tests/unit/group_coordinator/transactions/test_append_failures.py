@@ -3,9 +3,9 @@
 import pytest
 
 from tests.support.transaction_coordinator import NAME, Coordinator, all_written, tp
-from tidelog.group_coordinator.core.transactions.answers import TransactionRequest, refusal
 from tidelog.group_coordinator.core.transactions.append_errors import append_refused
 from tidelog.group_coordinator.core.transactions.markers import MARKER_RETRY_MS
+from tidelog.kafka.coordination.transaction_answers import TransactionRequest, refusal
 from tidelog.kafka.errors import KafkaCode as K
 from tidelog.kafka.wire.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 from tidelog.kafka.wire.messages.add_partitions_to_txn import (

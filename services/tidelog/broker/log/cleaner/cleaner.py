@@ -39,6 +39,8 @@ class Cleaner:
         self._logs = logs
         # By name: while a deleted log is still being read, a new one of its name lies in the same place.
         self._in_progress: set[TopicPartition] = set()
+        # Of these a copy is being made, which must not miss the end of what it has the beginning of.
+        self._paused: set[TopicPartition] = set()
         self.uncleanable: dict[Log, str] = {}
         self.counts = CleanerCounts()
 
@@ -53,6 +55,16 @@ class Cleaner:
             self._in_progress.add(dirtiest.log.partition)
         return dirtiest
 
+    def pause(self, partition: "TopicPartition") -> None:
+        """Begin nothing with this partition; what is in progress goes on to its end."""
+        self._paused.add(partition)
+
+    def resume(self, partition: "TopicPartition") -> None:
+        self._paused.discard(partition)
+
+    def is_in_progress(self, partition: "TopicPartition") -> bool:
+        return partition in self._in_progress
+
     def _candidates(self) -> "list[Log]":
         return [
             log
@@ -60,6 +72,7 @@ class Cleaner:
             if log.config.compact
             and not log.is_offline
             and log.partition not in self._in_progress
+            and log.partition not in self._paused
             and log not in self.uncleanable
         ]
 

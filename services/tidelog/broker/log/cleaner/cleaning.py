@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
 # The offset index stores positions in 31 bits.
 _SEGMENT_BYTES_MAX = 2**31 - 1
-# What is written is synced in parts of this size: appends to other logs would wait for a disk that gets 1 GiB at once.
-_SYNC_BYTES = 16 * 1024 * 1024
+# What is written is synced in parts of this size. The kernel gives blocks to files when it writes them back; what it has
+# to read for that waits behind all that the disk was given before, and an append to that file waits with it.
+_SYNC_BYTES = 2 * 1024 * 1024
 
 
 class CleanedFiles(NamedTuple):

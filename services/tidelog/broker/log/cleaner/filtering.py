@@ -14,10 +14,10 @@ from itertools import compress
 from operator import attrgetter, ge
 from typing import TYPE_CHECKING, NamedTuple
 
-from tidelog.broker.log.cleaner.opened_records import opened_batch, record_blocks
 from tidelog.broker.log.cleaner.rewriting import empty_batch, rewritten
 from tidelog.broker.log.producer_entry import NO_OFFSET
 from tidelog.kafka.records.header import NO_TIMESTAMP
+from tidelog.kafka.records.opened import opened_batch, record_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from tidelog.broker.log.batch_scan import ScannedBatch
     from tidelog.broker.log.cleaner.counters import CleaningCounts
     from tidelog.broker.log.cleaner.offset_map import OffsetMap
-    from tidelog.broker.log.cleaner.opened_records import OpenedRecord
     from tidelog.broker.log.cleaner.pace import Pace
     from tidelog.broker.log.cleaner.transactions import TransactionTrail
     from tidelog.kafka.records.header import BatchHeader, Buffer
+    from tidelog.kafka.records.opened import OpenedRecord
 
 _offset = attrgetter("offset")
 _timestamp = attrgetter("timestamp")

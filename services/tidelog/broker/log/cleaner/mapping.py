@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from tidelog.broker.log.cleaner.opened_records import opened_batch, record_blocks
 from tidelog.broker.log.cleaner.source import UncleanableError, batches_of
 from tidelog.broker.log.cleaner.transactions import TransactionTrail
+from tidelog.kafka.records.opened import opened_batch, record_blocks
 
 if TYPE_CHECKING:
     from tidelog.broker.log.batch_scan import ScannedBatch

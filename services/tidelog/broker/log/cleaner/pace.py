@@ -1,9 +1,9 @@
 """How hard a cleaner thread works: never long without letting the event loop go on, and slower when that is busy.
 
-Only one thread of a process runs Python at a time. A thread that computes is made to let go after 5 ms, and the event
-loop would meet that wait at each of its system calls: it would do a few hundred requests a second. So the cleaner works
-a millisecond and then sleeps: a tenth of that if nobody else wants the processor, up to four times as long if somebody
-does.
+Only one thread of a process runs Python at a time. A thread that computes is made to let go after a while (5 ms, unless
+`running.py` has set less), and the event loop would meet that wait at each of its system calls: it would do a few hundred
+requests a second. So the cleaner works a millisecond and then sleeps: a tenth of that if nobody else wants the processor,
+up to four times as long if somebody does.
 """
 
 import time

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+# For how long a thread computes before it lets another one go on that waits. The event loop may wait so long at every
+# system call of a request, and an append that extends an index has several of them; the default is 5 ms.
+_SWITCH_INTERVAL_S = 0.0005
+
 
 class CleanerThreads:
     """Cleans until it is cancelled. `now_ms` is the clock of the owner."""
@@ -42,6 +47,7 @@ class CleanerThreads:
         self._now_ms = now_ms
 
     async def run(self) -> None:
+        sys.setswitchinterval(min(sys.getswitchinterval(), _SWITCH_INTERVAL_S))
         async with asyncio.TaskGroup() as tasks:
             for number in range(self._limits.threads):
                 tasks.create_task(self._run_one(number))

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from tidelog.group_coordinator.core.groups.offsets import CommittedOffset, OffsetStore, Partition
 from tidelog.group_coordinator.core.groups.turn import Caller, Turn
+from tidelog.kafka.coordination.splitting import GROUPS_VERSION
 from tidelog.kafka.errors import KafkaCode
 from tidelog.kafka.wire.messages.offset_fetch import (
     OffsetFetchRequest,
@@ -15,7 +16,6 @@ from tidelog.kafka.wire.messages.offset_fetch import (
 )
 
 # From this version on one request asks for many groups.
-GROUPS_VERSION = 8
 
 _NOT_COMMITTED = CommittedOffset(offset=-1, leader_epoch=-1, metadata="", commit_timestamp_ms=-1)
 

@@ -33,12 +33,12 @@ from tidelog.group_coordinator.core.groups.effects import Effects, RebalanceCaus
 from tidelog.group_coordinator.core.groups.group import Group
 from tidelog.group_coordinator.core.groups.limits import GroupLimits
 from tidelog.group_coordinator.core.groups.offsets import CommittedOffset, Partition
-from tidelog.group_coordinator.core.groups.refusals import refused
 from tidelog.group_coordinator.core.groups.removing import drop_group
 from tidelog.group_coordinator.core.groups.replay import replay
 from tidelog.group_coordinator.core.groups.states import GroupState
 from tidelog.group_coordinator.core.groups.turn import Caller, ShardState, Timer, TimerKind, Turn
 from tidelog.group_coordinator.core.records import CoordinatorRecord
+from tidelog.kafka.coordination.group_refusals import refused
 from tidelog.kafka.errors import KafkaCode, KafkaError
 from tidelog.kafka.wire.messages.delete_groups import DeleteGroupsRequest
 from tidelog.kafka.wire.messages.describe_groups import DescribeGroupsRequest

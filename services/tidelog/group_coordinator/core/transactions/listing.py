@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from tidelog.group_coordinator.core.transactions.state_records import by_topic
 from tidelog.group_coordinator.core.transactions.states import BY_TEXT, OPEN
 from tidelog.group_coordinator.core.transactions.transactions import Transaction, Transactions
+from tidelog.kafka.coordination.transaction_answers import not_described
 from tidelog.kafka.errors import KafkaCode
 from tidelog.kafka.wire.messages.describe_transactions import DescribedTransaction, TransactionTopic
 from tidelog.kafka.wire.messages.list_transactions import (
@@ -33,11 +34,6 @@ def described(transactions: Transactions, transactional_id: str) -> DescribedTra
             for topic, partitions in by_topic(metadata.partitions).items()
         ],
     )
-
-
-def not_described(transactional_id: str, code: KafkaCode) -> DescribedTransaction:
-    """The answer for one id that is not known, or whose shard is not served here."""
-    return DescribedTransaction(error_code=code, transactional_id=transactional_id)
 
 
 def listed(shards: Iterable[Transactions], request: ListTransactionsRequest, now_ms: int) -> ListTransactionsResponse:

@@ -14,14 +14,15 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from tidelog.group_coordinator.core.records import CoordinatorRecord, Outcome
-from tidelog.group_coordinator.core.transactions import adding, ageing, answers, ending, listing
+from tidelog.group_coordinator.core.transactions import adding, ageing, ending, listing
 from tidelog.group_coordinator.core.transactions.initialising import Initialising, NextProducerId
 from tidelog.group_coordinator.core.transactions.markers import Markers, SendMarkers
 from tidelog.group_coordinator.core.transactions.metadata import ProducerIdAndEpoch
-from tidelog.group_coordinator.core.transactions.sharding import offsets_partition_of
 from tidelog.group_coordinator.core.transactions.states import TransactionState
 from tidelog.group_coordinator.core.transactions.transactions import Transactions
 from tidelog.kafka.cluster import CONSUMER_OFFSETS, ClusterView
+from tidelog.kafka.coordination import transaction_answers as answers
+from tidelog.kafka.coordination.sharding import shard_of
 from tidelog.kafka.errors import KafkaCode, KafkaError
 from tidelog.kafka.types import PartitionIndex, TopicName, TopicPartition
 from tidelog.kafka.wire.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
@@ -71,7 +72,7 @@ class TransactionShard:
             return Outcome((), answers.init_refused(version, refusal.code))
         if grant.producer is None:
             return Outcome(grant.records, answers.init_refused(version, KafkaCode.CONCURRENT_TRANSACTIONS))
-        return Outcome(grant.records, answers.init_granted(grant.producer))
+        return Outcome(grant.records, answers.init_granted(grant.producer.producer_id, grant.producer.producer_epoch))
 
     def add_partitions(
         self, request: AddPartitionsToTxnRequest, version: int, view: ClusterView, now_ms: int
@@ -91,7 +92,7 @@ class TransactionShard:
     def add_offsets(
         self, request: AddOffsetsToTxnRequest, version: int, now_ms: int
     ) -> Outcome[AddOffsetsToTxnResponse]:
-        index = offsets_partition_of(request.group_id, self._limits.offsets_topic_num_partitions)
+        index = shard_of(request.group_id, self._limits.offsets_topic_num_partitions)
         try:
             records = self._add(request, [TopicPartition(TopicName(CONSUMER_OFFSETS), PartitionIndex(index))], now_ms)
         except KafkaError as refusal:

@@ -6,10 +6,15 @@ from tidelog.kafka.wire.schema import Api, Request, Response, Struct
 
 PRODUCE = Api(0, "Produce", versions="0-11", flexible="9+")
 
+# Far above the tags that Kafka may come to use. Kafka itself skips it, as any tag that it does not know.
+COORDINATOR_FENCE_TAG = 10_000
+
 
 class PartitionProduceData(Struct):
     index: int = int32()
     records: bytes | None = byte_string(nullable="0+", default=None)
+    # Ours: what a group coordinator appends carries its fence, see kafka/coordination/fencing.py.
+    coordinator_fence: int = int64("9+", tag=COORDINATOR_FENCE_TAG, default=-1)
 
 
 class TopicProduceData(Struct):

@@ -1,0 +1,1 @@
+"""A whole cluster in one thread: the real processes on simulated time, network, disks and ZooKeeper."""

@@ -1,0 +1,265 @@
+"""Fetches ahead of the application: one fetch under way a broker, for the partitions that have little left here.
+
+Like the sender it is a function that runs when something may have changed, not a task. Faults that the application must
+hear of wait until it polls.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from typing import TYPE_CHECKING
+
+from tidelog.client.configs.consumer import ConsumerConfig
+from tidelog.client.core.cluster import NO_LEADER
+from tidelog.client.core.fetched import FetchedRecords
+from tidelog.client.core.positions import RESET_TIMESTAMPS, PartitionPosition, Positions
+from tidelog.client.errors import NoOffsetError
+from tidelog.client.records import ConsumerRecord, TopicPartition
+from tidelog.client.shell.connections import NETWORK_FAULTS, Connections
+from tidelog.client.shell.fetch_call import FetchedPartition, fetch
+from tidelog.client.shell.metadata import Metadata
+from tidelog.client.shell.sender import now_ms
+from tidelog.kafka.errors import PROPERTIES, KafkaCode, KafkaError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_log = logging.getLogger("tidelog.client.consumer")
+
+FETCH_PURPOSE = "fetch"
+_TICK_S = 0.1
+
+
+class Fetcher:
+    """What was fetched and not given to the application yet, and what is under way."""
+
+    def __init__(
+        self, config: ConsumerConfig, positions: Positions, connections: Connections, metadata: Metadata
+    ) -> None:
+        self._config = config
+        self._positions = positions
+        self._connections = connections
+        self._metadata = metadata
+        self._loop = asyncio.get_running_loop()
+        self._reads_committed = config.isolation_level == "read_committed"
+        self._fetching: dict[int, asyncio.Task[None]] = {}
+        # Partitions with records here, in the order in which they came; a partition may stand here twice.
+        self._arrived: deque[PartitionPosition] = deque()
+        self._is_awake = False
+        self._is_closed = False
+        self._ticker = self._loop.call_later(_TICK_S, self._tick)
+        self._fault: Exception | None = None
+        self.arrival = asyncio.Event()
+        # Told when a fetch needs something of the consumer, such as a position that must be looked up anew.
+        self.on_reset: Callable[[], None] = lambda: None
+        metadata.listeners.append(self.wake)
+
+    def wake(self) -> None:
+        """Look soon at what can be fetched."""
+        if not self._is_awake:
+            self._is_awake = True
+            self._loop.call_soon(self._run)
+
+    async def close(self) -> None:
+        self._is_closed = True
+        self._ticker.cancel()
+        tasks = list(self._fetching.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    # ---- for the application
+
+    def take(self, most: int) -> dict[TopicPartition, list[ConsumerRecord]]:
+        """Records of whichever partitions have some, no more than so many; their positions move behind them."""
+        taken: dict[TopicPartition, list[ConsumerRecord]] = {}
+        self.raise_fault()
+        while most > 0 and (state := self._first_arrived()) is not None:
+            fetched = state.fetched[0]
+            records = fetched.take(most)
+            state.position = fetched.next_offset
+            if not records:
+                self._used_up(state)
+                continue
+            state.leader_epoch = records[-1].leader_epoch
+            most -= len(records)
+            known = taken.get(state.partition)
+            taken[state.partition] = records if known is None else known + records
+        return taken
+
+    def next(self) -> ConsumerRecord | None:
+        """One record, for who goes from record to record."""
+        while (state := self._first_arrived()) is not None:
+            fetched = state.fetched[0]
+            record = fetched.next()
+            state.position = fetched.next_offset
+            if record is not None:
+                state.leader_epoch = record.leader_epoch
+                return record
+            self._used_up(state)
+        self.raise_fault()
+        return None
+
+    def raise_fault(self) -> None:
+        if self._fault is not None:
+            fault, self._fault = self._fault, None
+            raise fault
+
+    def has_records(self) -> bool:
+        return self._fault is not None or self._first_arrived() is not None
+
+    def _first_arrived(self) -> PartitionPosition | None:
+        arrived = self._arrived
+        for _ in range(len(arrived)):
+            state = arrived[0]
+            if not state.fetched or self._positions.get(state.partition) is not state:
+                arrived.popleft()
+            elif state.is_paused:
+                arrived.rotate(-1)
+            else:
+                return state
+        return None
+
+    def _used_up(self, state: PartitionPosition) -> None:
+        state.fetched.popleft()
+        self._arrived.popleft()
+        if state.fetched:
+            self._arrived.append(state)
+        self.wake()
+
+    # ---- fetching
+
+    def _run(self) -> None:
+        self._is_awake = False
+        if self._is_closed:
+            return
+        now = now_ms()
+        by_node: dict[int, list[PartitionPosition]] = {}
+        for state in self._positions:
+            if state.is_fetchable(now):
+                node = self._node_of(state)
+                if node is not None and node not in self._fetching:
+                    by_node.setdefault(node, []).append(state)
+        for node, states in by_node.items():
+            for state in states:
+                state.is_fetching = True
+            task = self._fetching[node] = self._loop.create_task(self._fetch(node, states))
+            task.add_done_callback(lambda _, node=node, states=states: self._on_done(node, states))  # type: ignore[misc]
+
+    def _node_of(self, state: PartitionPosition) -> int | None:
+        if state.read_replica in self._metadata.view.nodes:
+            return state.read_replica
+        leader = self._metadata.view.leader(*state.partition)
+        if leader == NO_LEADER:
+            self._metadata.follow([state.partition.topic])
+            self._metadata.request()
+            state.attempt_at_ms = now_ms() + self._config.retry_backoff_ms
+            return None
+        return leader
+
+    def _on_done(self, node: int, states: list[PartitionPosition]) -> None:
+        self._fetching.pop(node, None)
+        for state in states:
+            state.is_fetching = False
+        self.wake()
+
+    async def _fetch(self, node: int, states: list[PartitionPosition]) -> None:
+        offsets = {state.partition: state.fetch_offset for state in states}
+        try:
+            link = await self._connections.link(node, FETCH_PURPOSE)
+            answers = await fetch(link, self._config, self._metadata.view, states)
+        except NETWORK_FAULTS:
+            self._postpone(states)
+            self._metadata.request()
+            await asyncio.sleep(self._connections.retry_in_s(node))
+            return
+        except KafkaError as error:
+            self._postpone(states)
+            if not PROPERTIES[error.code].retriable:
+                self._tell(error)
+            return
+        for state in states:
+            answer = answers.get(state.partition)
+            # A seek or a reset in the meantime makes the answer one to a question that nobody asks any more.
+            if answer is not None and state.fetch_offset == offsets[state.partition] and state.position is not None:
+                self._take_in(state, answer)
+
+    def _postpone(self, states: list[PartitionPosition]) -> None:
+        for state in states:
+            state.read_replica = -1
+            state.attempt_at_ms = now_ms() + self._config.retry_backoff_ms
+
+    def _take_in(self, state: PartitionPosition, answer: FetchedPartition) -> None:
+        if answer.code:
+            self._on_refused(state, answer)
+            return
+        state.high_watermark = answer.high_watermark
+        state.last_stable_offset = answer.last_stable_offset
+        state.log_start_offset = answer.log_start_offset
+        if answer.preferred_replica >= 0:
+            state.read_replica = answer.preferred_replica
+        if answer.next_offset is None:
+            if answer.records:
+                self._tell(
+                    KafkaError(
+                        KafkaCode.MESSAGE_TOO_LARGE, f"{state.partition}: a batch is larger than fetch.max.bytes"
+                    )
+                )
+            return
+        fetched = FetchedRecords(
+            state.partition,
+            answer.records,
+            state.fetch_offset,
+            aborted=answer.aborted if self._reads_committed else None,
+            check_crcs=self._config.check_crcs,
+        )
+        state.take_in(fetched, answer.next_offset)
+        if len(state.fetched) == 1:
+            self._arrived.append(state)
+        self.arrival.set()
+
+    def _on_refused(self, state: PartitionPosition, answer: FetchedPartition) -> None:
+        code = answer.code
+        if code is KafkaCode.OFFSET_OUT_OF_RANGE:
+            self._on_out_of_range(state)
+        elif code is KafkaCode.UNKNOWN_TOPIC_OR_PARTITION or PROPERTIES[code].retriable:
+            knows_new_leader = answer.leader >= 0 and self._metadata.view.learn_leader(
+                *state.partition, answer.leader, answer.leader_epoch
+            )
+            state.read_replica = -1
+            if not knows_new_leader:
+                state.attempt_at_ms = now_ms() + self._config.retry_backoff_ms
+                self._metadata.request()
+        else:
+            self._postpone([state])
+            self._tell(KafkaError(code, f"{state.partition}: {PROPERTIES[code].text}"))
+
+    def _on_out_of_range(self, state: PartitionPosition) -> None:
+        if state.read_replica >= 0:
+            state.read_replica = -1
+            return
+        if state.fetched:
+            # The application still has records before that offset; it will come to it.
+            state.attempt_at_ms = now_ms() + self._config.retry_backoff_ms
+            return
+        timestamp = RESET_TIMESTAMPS.get(self._config.auto_offset_reset)
+        if timestamp is None:
+            self._postpone([state])
+            self._tell(
+                NoOffsetError(
+                    f"auto.offset.reset=none: offset {state.fetch_offset} of {state.partition} is not in the log any more"
+                )
+            )
+            return
+        _log.info("offset %d of %s is out of range; going on from %s", state.fetch_offset, state.partition, timestamp)
+        state.reset(timestamp)
+        self.on_reset()
+
+    def _tell(self, fault: Exception) -> None:
+        self._fault = fault
+        self.arrival.set()
+
+    def _tick(self) -> None:
+        """Partitions that were put off have no event of their own."""
+        self._ticker = self._loop.call_later(_TICK_S, self._tick)
+        self.wake()

@@ -4,10 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 PYTEST := $(BIN)/pytest
-SOURCES := services tests tools
+SOURCES := services tests tools deploy
+CHART := deploy/helm/tidelog
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up down status check format proto docs requirements test unit process bench-log bench-processes interop bench-kafka clean
+.PHONY: help setup up down status check format proto docs requirements test unit sim process bench-log bench-processes interop bench-kafka image image-contents kube-up kube-down e2e containers clean
 
 help: ## List every target in a line each
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -41,6 +42,8 @@ check: setup ## Format, lint, types, import contracts, generated files are curre
 	$(BIN)/lint-imports
 	$(BIN)/python tools/gen_proto.py --check
 	$(BIN)/python tools/gen_docs.py --check
+	for profile in dev ha pipeline; do $(BIN)/helm lint --strict --quiet $(CHART) --values $(CHART)/profiles/$$profile.yaml || exit 1; done
+	$(PYTEST) -q tests/unit/chart
 
 format: setup ## Format the code and fix what the linter can fix
 	$(BIN)/ruff check --fix $(SOURCES)
@@ -56,10 +59,15 @@ requirements: setup ## Resolve dependencies anew into requirements/*.txt
 	$(BIN)/python tools/pin_requirements.py
 
 test: setup ## Every test that needs nothing but this machine
-	$(PYTEST) tests/unit tests/process
+	$(PYTEST) tests/unit tests/sim tests/process
 
 unit: setup ## Tests without processes or sockets: seconds
 	$(PYTEST) tests/unit
+
+SEEDS ?= 200
+FIRST ?= 0
+sim: setup ## The cluster in simulation, from SEEDS=200 seeds, the first one FIRST=0; a seed that fails is printed
+	$(BIN)/python -m tests.sim.run --seeds $(SEEDS) --first $(FIRST)
 
 process: setup ## Tests with real processes and a real ZooKeeper
 	$(PYTEST) tests/process
@@ -71,11 +79,29 @@ bench-log: setup ## What appends, reads, recovery and start-up of the log cost, 
 interop: setup ## Stock Kafka clients, Kafka's own tools (java and mvn, skipped without) and Kafka's files
 	$(PYTEST) tests/interop
 
-bench-processes: setup ## Start-up time, memory and failover of the processes, printed as a table
-	$(BIN)/python tools/bench/bench_processes.py
+bench-processes: setup ## Start-up time, memory and failover of the processes, also with many partitions, printed as a table
+	$(BIN)/python -m tools.bench.bench_processes
 
 bench-kafka: setup ## The same work on Apache Kafka (java, mvn) and Tidelog in one run, with ratios: five minutes
 	$(BIN)/python -m tools.bench.bench_kafka
+
+image: setup ## Build the container images (BASE_IMAGE=python:3.11-slim; without it a base is made with debootstrap, as root)
+	$(BIN)/python -m tools.images --save
+
+image-contents: setup ## Gather what images are made of in build/images, for builders of your own
+	$(BIN)/python -m tools.images --only-contents
+
+kube-up: setup ## Start a real Kubernetes on this machine, out of plain processes (root, Go; ten minutes the first time)
+	$(BIN)/python -m tools.kube up
+
+kube-down: setup ## Stop that Kubernetes and remove what it left
+	$(BIN)/python -m tools.kube down
+
+e2e: setup ## Scenarios on a real Kubernetes, from nothing to a verdict, one line each (TIDELOG_E2E_KUBECONFIG for another)
+	$(PYTEST) -q tests/e2e
+
+containers: setup ## The images in a container engine with testcontainers; skipped with its reason where there is none
+	$(PYTEST) tests/containers
 
 clean: ## Remove what the targets made, .venv included
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis dist

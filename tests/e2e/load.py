@@ -1,0 +1,166 @@
+"""Runs inside the cluster with a stock client: produces numbered records while things break, and checks what came of them.
+
+load.py create TOPIC PARTITIONS REPLICAS [KEY=VALUE...]
+load.py leader TOPIC PARTITION                 prints the id of the leading broker
+load.py produce TOPIC SECONDS RATE RUN         prints {"acked": n, "failed": n, "longest_gap_s": s, ...}
+load.py verify TOPIC RUN ACKED                 prints {"missing": n, "duplicated": n, "read": n}
+load.py group TOPIC GROUP SECONDS              joins a group and reads; prints {"assigned": n, "read": n, ...}
+"""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+
+BOOTSTRAP = os.environ["BOOTSTRAP"]
+_END_S_MAX = 90.0
+
+
+def create(topic: str, partitions: str, replicas: str, *settings: str) -> None:
+    config = dict(setting.split("=", 1) for setting in settings)
+    admin = AdminClient({"bootstrap.servers": BOOTSTRAP})
+    admin.create_topics([NewTopic(topic, int(partitions), int(replicas), config=config)])[topic].result(30)
+
+
+def leader(topic: str, partition: str) -> None:
+    metadata = AdminClient({"bootstrap.servers": BOOTSTRAP}).list_topics(topic, 30)
+    _tell(metadata.topics[topic].partitions[int(partition)].leader)
+
+
+class Acks:
+    """When records were acknowledged, and the longest time in which none was."""
+
+    def __init__(self) -> None:
+        self.acked: list[int] = []
+        self.failed: list[str] = []
+        self.longest_gap_s = 0.0
+        self.gap_at_s = 0.0
+        self._began = self._last = time.monotonic()
+
+    def start(self) -> None:
+        """Count from now on: getting a producer id is over."""
+        self.longest_gap_s = self.gap_at_s = 0.0
+        self._began = self._last = time.monotonic()
+
+    def on_delivery(self, number: int, error: object) -> None:
+        if error is not None:
+            self.failed.append(str(error))
+            return
+        now = time.monotonic()
+        if now - self._last > self.longest_gap_s:
+            self.longest_gap_s, self.gap_at_s = now - self._last, self._last - self._began
+        self._last = now
+        self.acked.append(number)
+
+
+def produce(topic: str, seconds: str, rate: str, run: str) -> None:
+    settings = {
+        "bootstrap.servers": BOOTSTRAP,
+        "enable.idempotence": True,
+        "linger.ms": 0,
+        "message.timeout.ms": int(_END_S_MAX * 1000),
+        "retry.backoff.ms": 50,
+        "retry.backoff.max.ms": 200,
+        "reconnect.backoff.ms": 20,
+        "reconnect.backoff.max.ms": 200,
+        "topic.metadata.refresh.fast.interval.ms": 100,
+        "socket.connection.setup.timeout.ms": 1000,
+    }
+    producer, acks = Producer(settings), Acks()
+    producer.produce(topic, b"first", on_delivery=lambda error, _: acks.on_delivery(-1, error))
+    producer.flush(60)
+    _tell({"started": True})
+    acks.start()
+    began, number, pause = time.monotonic(), 0, 1.0 / float(rate)
+    while time.monotonic() - began < float(seconds):
+        producer.produce(topic, f"{run}:{number}", on_delivery=_counted(acks, number))
+        number += 1
+        while (early := began + number * pause - time.monotonic()) > 0:
+            producer.poll(early)
+    producer.flush(_END_S_MAX)
+    report = {"sent": number, "acked": len(acks.acked) - 1, "failed": len(acks.failed), "errors": acks.failed[:3]}
+    _tell({**report, "longest_gap_s": round(acks.longest_gap_s, 3), "gap_at_s": round(acks.gap_at_s, 1)})
+
+
+def _counted(acks: Acks, number: int) -> Callable[[object, object], None]:
+    return lambda error, _message: acks.on_delivery(number, error)
+
+
+def verify(topic: str, run: str, acked: str) -> None:
+    consumer = Consumer({"bootstrap.servers": BOOTSTRAP, "group.id": "verify", "enable.auto.commit": False})
+    found = consumer.list_topics(topic, 30).topics[topic].partitions
+    ends = {partition: _end(consumer, topic, partition) for partition in found}
+    consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in found])
+    seen: dict[int, int] = {}
+    reached = {partition: end == 0 for partition, end in ends.items()}
+    deadline = time.monotonic() + _END_S_MAX
+    while not all(reached.values()) and time.monotonic() < deadline:
+        for message in consumer.consume(500, 0.5):
+            if message.error():
+                continue
+            partition, offset, value = message.partition(), message.offset(), message.value()
+            assert partition is not None
+            assert offset is not None
+            assert value is not None
+            reached[partition] = offset + 1 >= ends[partition]
+            who, _, number = value.partition(b":")
+            if who.decode() == run:
+                seen[int(number)] = seen.get(int(number), 0) + 1
+    consumer.close()
+    missing = [number for number in range(int(acked)) if number not in seen]
+    duplicated = [number for number, times in seen.items() if times > 1]
+    report = {"missing": len(missing), "duplicated": len(duplicated), "read": len(seen), "ended": all(reached.values())}
+    _tell({**report, "such_as": missing[:3] + duplicated[:3]})
+
+
+def _end(consumer: Consumer, topic: str, partition: int) -> int:
+    return int(consumer.get_watermark_offsets(TopicPartition(topic, partition), 30)[1])
+
+
+def group(topic: str, name: str, seconds: str) -> None:
+    consumer = Consumer(
+        {
+            "bootstrap.servers": BOOTSTRAP,
+            "group.id": name,
+            "auto.offset.reset": "earliest",
+            "session.timeout.ms": 6000,
+            "heartbeat.interval.ms": 500,
+        }
+    )
+    assignments: list[int] = []
+    consumer.subscribe([topic], on_assign=lambda _, partitions: assignments.append(len(partitions)))
+    began, read, errors, last, gap = time.monotonic(), 0, 0, time.monotonic(), 0.0
+    while time.monotonic() - began < float(seconds):
+        message = consumer.poll(0.2)
+        if message is None:
+            continue
+        if message.error():
+            errors += 1
+            continue
+        read += 1
+        now = time.monotonic()
+        gap, last = (max(gap, now - last) if read > 1 else 0.0), now
+    assigned = len(consumer.assignment())
+    consumer.close()
+    report = {"rebalances": len(assignments), "assigned": assigned, "read": read, "errors": errors}
+    _tell({**report, "longest_gap_s": round(gap, 3)})
+
+
+def _tell(value: object) -> None:
+    sys.stdout.write(f"{json.dumps(value)}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    verbs: dict[str, Callable[..., None]] = {
+        "create": create,
+        "leader": leader,
+        "produce": produce,
+        "verify": verify,
+        "group": group,
+    }
+    verbs[sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,102 @@
+"""What operators do to a running cluster, under load: restart, upgrade, scale, reassign."""
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from tests.e2e.client import Client
+from tests.e2e.kube import CHART, FULLNAME, RELEASE, CommandFailedError, Kube, until
+
+pytestmark = pytest.mark.timeout(900)
+
+_BROKERS = f"statefulset/{FULLNAME}-broker"
+# Moves every partition of a topic onto the brokers named, and waits for it.
+_REASSIGN = """
+import asyncio, sys
+from tidelog.kafka.wire.messages.alter_partition_reassignments import *
+from tidelog.kafka.wire.messages.list_partition_reassignments import *
+from tidelog.net.connection import Connection
+
+async def main(topic, partitions, brokers):
+    connection = await Connection.open("127.0.0.1", 9092, client_id="e2e", timeout_s=5)
+    wanted = [ReassignablePartition(partition_index=index, replicas=brokers) for index in range(partitions)]
+    asked = AlterPartitionReassignmentsRequest(topics=[ReassignableTopic(name=topic, partitions=wanted)], timeout_ms=30000)
+    answer = await connection.call(asked, 0, timeout_s=40)
+    assert answer.error_code == 0, answer
+    assert all(p.error_code == 0 for t in answer.responses for p in t.partitions), answer
+    while (await connection.call(ListPartitionReassignmentsRequest(topics=None, timeout_ms=5000), 0, timeout_s=10)).topics:
+        await asyncio.sleep(0.2)
+
+asyncio.run(main(sys.argv[1], int(sys.argv[2]), [int(each) for each in sys.argv[3].split(",")]))
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _topic(client: Client) -> None:
+    client.create("changes")
+
+
+@pytest.fixture(autouse=True)
+def _settled(kube: Kube) -> None:
+    kube.wait_until_settled()
+
+
+def _upgrade(kube: Kube, *values: str) -> None:
+    kube.helm("upgrade", RELEASE, str(CHART), "--reuse-values", *values, "--wait", "--timeout", "10m")
+
+
+def test_rolling_restart_under_load(kube: Kube, client: Client, tell: Callable[[str], None]) -> None:
+    ready_min = 3
+    with client.load("changes", 75) as load:
+        kube.kubectl("rollout", "restart", _BROKERS)
+        deadline = time.monotonic() + 300
+        while _is_rolling(kube):
+            assert time.monotonic() < deadline, "the rollout does not end"
+            ready_min = min(ready_min, kube.get(_BROKERS)["status"].get("readyReplicas", 0))
+            time.sleep(0.3)
+    assert ready_min >= 2, "two brokers were away at once"
+    tell(f"kubectl rollout restart of the brokers, one at a time: {load.check(0.5)}")
+
+
+def _is_rolling(kube: Kube) -> bool:
+    status = kube.get(_BROKERS)["status"]
+    return bool(status["updateRevision"] != status["currentRevision"] or status.get("availableReplicas", 0) < 3)
+
+
+def test_upgrade_with_a_changed_setting(kube: Kube, client: Client, tell: Callable[[str], None]) -> None:
+    with client.load("changes", 90) as load:
+        _upgrade(kube, "--set", "broker.overrideConfiguration.log\\.retention\\.hours=24")
+    settings = kube.exec(f"{FULLNAME}-broker-0", "cat", "/etc/tidelog/broker.properties")
+    assert "log.retention.hours=24" in settings
+    tell(f"helm upgrade with a changed setting: {load.check(0.5)}")
+
+
+def test_scale_to_five_brokers_and_reassign(kube: Kube, client: Client, tell: Callable[[str], None]) -> None:
+    pods = [f"{FULLNAME}-broker-{index}" for index in range(3)]
+    before = [kube.get("pod", pod)["metadata"]["uid"] for pod in pods]
+    with client.load("changes", 60) as load:
+        _upgrade(kube, "--set", "broker.replicaCount=5")
+        assert [kube.get("pod", pod)["metadata"]["uid"] for pod in pods] == before, "running brokers were restarted"
+        _reassign(kube, "changes", 1, "3,4,0")
+    assert client.leader("changes") in (0, 3, 4)
+    tell(f"scale 3 to 5 by helm upgrade, and a reassignment onto the new brokers: {load.check(0.5)}")
+
+
+def test_scale_down_is_refused_while_replicas_are_there(
+    kube: Kube, client: Client, tell: Callable[[str], None]
+) -> None:
+    with pytest.raises(CommandFailedError, match="pre-upgrade hooks failed"):
+        _upgrade(kube, "--set", "broker.replicaCount=3")
+    said = kube.kubectl("logs", f"job/{FULLNAME}-scale-down-guard")
+    assert "broker 3 holds" in said
+    assert kube.get(_BROKERS)["spec"]["replicas"] == 5
+    _reassign(kube, "changes", 1, "0,1,2")
+    with client.load("changes", 30) as load:
+        _upgrade(kube, "--set", "broker.replicaCount=3")
+        until(lambda: kube.get(_BROKERS)["status"]["replicas"] == 3, 180)
+    tell(f"scale 5 to 3: refused while brokers hold replicas, done once they are emptied: {load.check(0.5)}")
+
+
+def _reassign(kube: Kube, topic: str, partitions: int, brokers: str) -> None:
+    kube.exec(f"{FULLNAME}-broker-0", "python3", "-", topic, str(partitions), brokers, text=_REASSIGN)

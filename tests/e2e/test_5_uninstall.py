@@ -1,0 +1,30 @@
+"""The end: nothing of the release stays but the volumes."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.e2e.kube import RELEASE, Kube, until
+
+pytestmark = pytest.mark.timeout(600)
+
+
+def test_uninstall_leaves_only_the_volumes(kube: Kube, tell: Callable[[str], None]) -> None:
+    claims = _names(kube, "persistentvolumeclaims")
+    kube.helm("uninstall", RELEASE, "--wait", "--timeout", "5m")
+    kinds = (
+        "pods,services,statefulsets,deployments,configmaps,poddisruptionbudgets,networkpolicies,serviceaccounts,jobs"
+    )
+    own = ["--selector", f"app.kubernetes.io/instance={RELEASE}"]
+    # The chart's jobs are hooks, which helm leaves; they go with the namespace.
+    until(
+        lambda: not [name for name in _names(kube, kinds, *own) if "provisioning" not in name and "test" not in name],
+        120,
+    )
+    assert _names(kube, "persistentvolumeclaims") == claims
+    assert any("broker-0" in claim for claim in claims)
+    tell(f"helm uninstall leaves {len(claims)} volume claims and nothing else of the release's own")
+
+
+def _names(kube: Kube, *what: str) -> list[str]:
+    return sorted(item["metadata"]["name"] for item in kube.get(*what)["items"])

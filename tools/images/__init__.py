@@ -1,0 +1,1 @@
+"""Builds the container images, also on a machine that can pull none."""

@@ -1,0 +1,1 @@
+"""A real single-node Kubernetes out of plain processes, for machines that can pull no container images."""

@@ -18,7 +18,7 @@ from tidelog.client.configs.consumer import ConsumerConfig
 from tidelog.client.configs.reading import read_settings
 from tidelog.client.core.assignors import Assignor, make_assignors
 from tidelog.client.core.cluster import PartitionInfo, TopicInfo
-from tidelog.client.core.fetched import Deserializer, deserialized
+from tidelog.client.core.fetched import Deserializer, deserialized, prepare
 from tidelog.client.core.positions import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, Positions
 from tidelog.client.core.subscription import Subscription
 from tidelog.client.errors import IllegalStateError, WrongArgumentError
@@ -76,6 +76,7 @@ class Consumer(Client):
 
     async def start(self) -> Self:
         """Find the cluster. The group is joined by the first poll after `subscribe`."""
+        prepare()
         await super().start()
         self._consuming = Consuming(self, self.config, self._assignors, self._subscription, self._positions)
         return self

@@ -17,6 +17,7 @@ from typing import Any, Self
 from tidelog.client.configs.producer import ProducerConfig
 from tidelog.client.configs.reading import read_settings
 from tidelog.client.core.accumulator import Accumulator
+from tidelog.client.core.batch import prepare
 from tidelog.client.core.cluster import PartitionInfo
 from tidelog.client.core.identity import ProducerIdentity
 from tidelog.client.core.partition_queue import PartitionQueue
@@ -74,6 +75,7 @@ class Producer(Client):
 
     async def start(self) -> Self:
         """Find the cluster; a transactional producer also takes over its `transactional.id`."""
+        prepare()
         await super().start()
         gates = Gates(may_send=self._may_send, on_failed=self._on_failed, want_identity=self._want_identity)
         self._sender = Sender(self.config, self._accumulator, self._identity, self.connections, self.metadata, gates)

@@ -2,9 +2,9 @@
 
 import pytest
 
+from tidelog.client.core.fetch_response import next_offset_of
 from tidelog.client.core.fetched import FetchedRecords, deserialized
 from tidelog.client.records import ConsumerRecord, TimestampType, TopicPartition
-from tidelog.client.shell.fetch_call import next_offset_of
 from tidelog.kafka.errors import KafkaCode, KafkaError
 from tidelog.kafka.records.compression import Codec
 from tidelog.kafka.records.control import EndTransactionMarker, MarkerType, encode_marker

@@ -223,6 +223,11 @@ def _compressed(batch: bytearray, codec: Codec) -> bytearray:
     return batch
 
 
+def prepare() -> None:
+    """Load the compiled writer now, so that the first record does not wait for it."""
+    _compiled_builder()
+
+
 @cache
 def _compiled_builder() -> Callable[..., Any]:
     from aiokafka.record.default_records import DefaultRecordBatchBuilder

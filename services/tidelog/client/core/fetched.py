@@ -54,7 +54,7 @@ class FetchedRecords:
     def __init__(
         self,
         partition: TopicPartition,
-        data: bytes,
+        data: Buffer,
         fetch_offset: int,
         *,
         aborted: Iterable[tuple[int, int]] | None = None,
@@ -88,7 +88,7 @@ class FetchedRecords:
                 # Compaction may have removed records between the last one and the end of its batch.
                 self.next_offset = self._batch_end
             most -= len(part)
-            taken = taken + part if taken else part
+            taken += part
         return taken
 
     def next(self) -> ConsumerRecord | None:
@@ -102,6 +102,11 @@ class FetchedRecords:
         self._index = index + 1
         self.next_offset = record.offset + 1 if self._index < len(self._opened) else self._batch_end
         return record
+
+    def release(self) -> object:
+        """All was taken, and nobody looks into the data any more: give back what it lies in."""
+        self._opened = []
+        return self._data.obj
 
     def _open_next(self) -> bool:
         """Open batches until one has a record to give; False at the end of the data."""
@@ -160,12 +165,16 @@ class FetchedRecords:
         opened: Buffer = batch if not header.codec else _inflated(batch, header)
         try:
             records = [
-                _new(ConsumerRecord, (topic, partition, r.offset, r.timestamp, kind, r.key, r.value, r.headers, epoch))
+                _new(
+                    ConsumerRecord,
+                    (topic, partition, r.offset, r.timestamp, kind, r.key, r.value, r.headers or (), epoch),
+                )
                 for r in _compiled_reader()(opened)
             ]
         except _READER_REFUSALS:
             records = self._records_strictly(opened)
         if header.base_offset < self.next_offset:
+            # The offset lies in the middle of the batch.
             return [record for record in records if record.offset >= self.next_offset]
         return records
 
@@ -206,6 +215,11 @@ def _inflated(batch: memoryview, header: BatchHeader) -> bytearray:
     opened[:HEADER_SIZE] = batch[:HEADER_SIZE]
     INT16.pack_into(opened, ATTRIBUTES_AT, header.attributes & ~CODEC_MASK)
     return opened
+
+
+def prepare() -> None:
+    """Load the compiled reader now, so that the first records do not wait for it."""
+    _compiled_reader()
 
 
 @cache

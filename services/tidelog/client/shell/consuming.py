@@ -138,6 +138,8 @@ class Consuming:
             await self._try_to_settle_positions(deadline)
         self._fetcher.arrival.clear()
         if self._fetcher.has_records():
+            # An application that is never out of records must still let the next ones come in.
+            await asyncio.sleep(0)
             return
         self._fetcher.wake()
         left_s = min(deadline - time.monotonic(), _LOOK_S)

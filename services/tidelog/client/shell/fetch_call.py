@@ -1,43 +1,50 @@
 """One Fetch request: partitions and offsets in, record batches per partition out."""
 
+import asyncio
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from tidelog.client.configs.consumer import ConsumerConfig
 from tidelog.client.core.cluster import ClusterView
+from tidelog.client.core.fetch_response import FetchedPartition, Keep, read_fetch_response
 from tidelog.client.core.positions import PartitionPosition
 from tidelog.client.records import TopicPartition
 from tidelog.client.shell.connections import Link
-from tidelog.kafka.errors import KafkaCode, KafkaError
-from tidelog.kafka.records.header import HEADER_SIZE, INT32, INT64, LENGTH_OVERHEAD
-from tidelog.kafka.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
+from tidelog.kafka.wire.headers import encode_request, response_body_at
+from tidelog.kafka.wire.messages.fetch import FETCH, FetchPartition, FetchRequest, FetchTopic
 
 # From version 13 on topics go by id, which says no more than the name to a consumer.
 _VERSION_MAX = 12
-_LAST_OFFSET_DELTA_AT = 23
 ISOLATION_LEVELS = {"read_uncommitted": 0, "read_committed": 1}
 
 
-@dataclass(frozen=True, slots=True)
-class FetchedPartition:
-    """What came for one partition. `next_offset` follows the last whole batch, and is None if there is none."""
-
-    code: KafkaCode
-    records: bytes = b""
-    next_offset: int | None = None
-    high_watermark: int = -1
-    last_stable_offset: int = -1
-    log_start_offset: int = -1
-    aborted: tuple[tuple[int, int], ...] = ()
-    preferred_replica: int = -1
-    leader: int = -1
-    leader_epoch: int = -1
-
-
 async def fetch(
-    link: Link, config: ConsumerConfig, view: ClusterView, states: Iterable[PartitionPosition]
+    link: Link,
+    config: ConsumerConfig,
+    view: ClusterView,
+    states: Iterable[PartitionPosition],
+    wait_ms: int,
+    keep: Keep,
 ) -> dict[TopicPartition, FetchedPartition]:
     """Ask one broker for what follows the fetch offsets of partitions."""
+    version = link.version(FETCH, _VERSION_MAX)
+    connection = link.connection
+    correlation_id = connection.next_correlation_id()
+    frame = encode_request(_request(config, view, states, wait_ms), version, correlation_id, connection.client_id)
+
+    def read(answer: memoryview) -> dict[TopicPartition, FetchedPartition]:
+        return read_fetch_response(answer, response_body_at(answer, FETCH, version), version, keep)
+
+    try:
+        async with asyncio.timeout((config.request_timeout_ms + wait_ms) / 1000):
+            return await connection.exchange(correlation_id, read, frame)
+    except TimeoutError:
+        connection.close()
+        raise
+
+
+def _request(
+    config: ConsumerConfig, view: ClusterView, states: Iterable[PartitionPosition], wait_ms: int
+) -> FetchRequest:
     topics: dict[str, list[FetchPartition]] = {}
     for state in states:
         info = view.partition(*state.partition)
@@ -49,57 +56,11 @@ async def fetch(
                 partition_max_bytes=config.max_partition_fetch_bytes,
             )
         )
-    request = FetchRequest(
-        max_wait_ms=config.fetch_max_wait_ms,
+    return FetchRequest(
+        max_wait_ms=wait_ms,
         min_bytes=config.fetch_min_bytes,
         max_bytes=config.fetch_max_bytes,
         isolation_level=ISOLATION_LEVELS[config.isolation_level],
         topics=[FetchTopic(topic=name, partitions=parts) for name, parts in topics.items()],
         rack_id=config.client_rack,
     )
-    timeout_ms = config.request_timeout_ms + config.fetch_max_wait_ms
-    return _read(await link.call(request, at_most=_VERSION_MAX, timeout_ms=timeout_ms))
-
-
-def _read(response: FetchResponse) -> dict[TopicPartition, FetchedPartition]:
-    if response.error_code:
-        raise KafkaError(KafkaCode(response.error_code))
-    return {
-        TopicPartition(topic.topic, each.partition_index): _partition(each)
-        for topic in response.responses
-        for each in topic.partitions
-    }
-
-
-def _partition(told: PartitionData) -> FetchedPartition:
-    hint = told.current_leader
-    if told.error_code:
-        return FetchedPartition(
-            KafkaCode(told.error_code),
-            leader=-1 if hint is None else hint.leader_id,
-            leader_epoch=-1 if hint is None else hint.leader_epoch,
-        )
-    records = told.records or b""
-    return FetchedPartition(
-        KafkaCode.NONE,
-        records,
-        next_offset_of(records),
-        told.high_watermark,
-        told.last_stable_offset,
-        told.log_start_offset,
-        tuple((each.first_offset, each.producer_id) for each in told.aborted_transactions or ()),
-        told.preferred_read_replica,
-    )
-
-
-def next_offset_of(records: bytes) -> int | None:
-    """The offset after the last whole batch, found by going from length to length."""
-    at, end, found = 0, len(records), None
-    while end - at >= HEADER_SIZE:
-        size: int = INT32.unpack_from(records, at + 8)[0] + LENGTH_OVERHEAD
-        if size < HEADER_SIZE or size > end - at:
-            # Old message formats are shorter than a header; the reader tells what is wrong with them.
-            break
-        found = INT64.unpack_from(records, at)[0] + INT32.unpack_from(records, at + _LAST_OFFSET_DELTA_AT)[0] + 1
-        at += size
-    return found

@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING
 
 from tidelog.client.configs.consumer import ConsumerConfig
 from tidelog.client.core.cluster import NO_LEADER
+from tidelog.client.core.fetch_response import FetchedPartition
 from tidelog.client.core.fetched import FetchedRecords
 from tidelog.client.core.positions import RESET_TIMESTAMPS, PartitionPosition, Positions
 from tidelog.client.errors import NoOffsetError
 from tidelog.client.records import ConsumerRecord, TopicPartition
 from tidelog.client.shell.connections import NETWORK_FAULTS, Connections
-from tidelog.client.shell.fetch_call import FetchedPartition, fetch
+from tidelog.client.shell.fetch_call import fetch
 from tidelog.client.shell.metadata import Metadata
 from tidelog.client.shell.sender import now_ms
 from tidelog.kafka.errors import PROPERTIES, KafkaCode, KafkaError
+from tidelog.net.frame_buffers import STAGE_BYTES, BufferPool
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +30,10 @@ _log = logging.getLogger("tidelog.client.consumer")
 
 FETCH_PURPOSE = "fetch"
 _TICK_S = 0.1
+_BRIEF_WAIT_MS = 5
+_LONGEST_WAIT_MS = 2**31 - 1
+# What a few partitions have fetched at once; more partitions just use fresh memory.
+_KEPT_BYTES_MAX = 32 * 1024 * 1024
 
 
 class Fetcher:
@@ -49,6 +55,7 @@ class Fetcher:
         self._is_closed = False
         self._ticker = self._loop.call_later(_TICK_S, self._tick)
         self._fault: Exception | None = None
+        self._buffers = BufferPool(_KEPT_BYTES_MAX)
         self.arrival = asyncio.Event()
         # Told when a fetch needs something of the consumer, such as a position that must be looked up anew.
         self.on_reset: Callable[[], None] = lambda: None
@@ -121,11 +128,20 @@ class Fetcher:
         return None
 
     def _used_up(self, state: PartitionPosition) -> None:
-        state.fetched.popleft()
+        lay_in = state.fetched.popleft().release()
+        if isinstance(lay_in, bytearray):
+            self._buffers.give(lay_in)
         self._arrived.popleft()
         if state.fetched:
             self._arrived.append(state)
         self.wake()
+
+    def _keep(self, records: memoryview) -> memoryview:
+        """Copy records out of a frame into memory that former ones have used, since fresh memory is dear."""
+        capacity = max(STAGE_BYTES, 1 << (len(records) - 1).bit_length())
+        kept = memoryview(self._buffers.take(capacity))[: len(records)]
+        kept[:] = records
+        return kept
 
     # ---- fetching
 
@@ -135,15 +151,20 @@ class Fetcher:
             return
         now = now_ms()
         by_node: dict[int, list[PartitionPosition]] = {}
+        busy: set[int] = set()
         for state in self._positions:
             if state.is_fetchable(now):
                 node = self._node_of(state)
                 if node is not None and node not in self._fetching:
                     by_node.setdefault(node, []).append(state)
+            elif state.fetched and not state.is_paused:
+                busy.add(self._metadata.view.leader(*state.partition))
         for node, states in by_node.items():
             for state in states:
                 state.is_fetching = True
-            task = self._fetching[node] = self._loop.create_task(self._fetch(node, states))
+            # A partition that has enough here for now must not find its broker waiting for the records of another.
+            wait_ms = min(self._config.fetch_max_wait_ms, _BRIEF_WAIT_MS if node in busy else _LONGEST_WAIT_MS)
+            task = self._fetching[node] = self._loop.create_task(self._fetch(node, states, wait_ms))
             task.add_done_callback(lambda _, node=node, states=states: self._on_done(node, states))  # type: ignore[misc]
 
     def _node_of(self, state: PartitionPosition) -> int | None:
@@ -163,11 +184,11 @@ class Fetcher:
             state.is_fetching = False
         self.wake()
 
-    async def _fetch(self, node: int, states: list[PartitionPosition]) -> None:
+    async def _fetch(self, node: int, states: list[PartitionPosition], wait_ms: int) -> None:
         offsets = {state.partition: state.fetch_offset for state in states}
         try:
             link = await self._connections.link(node, FETCH_PURPOSE)
-            answers = await fetch(link, self._config, self._metadata.view, states)
+            answers = await fetch(link, self._config, self._metadata.view, states, wait_ms, self._keep)
         except NETWORK_FAULTS:
             self._postpone(states)
             self._metadata.request()

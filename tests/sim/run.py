@@ -9,11 +9,11 @@ import argparse
 import logging
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
-from tests.support.sim.bugs import BUGS
+from tests.support.sim.bugs import BUGS, GROUP_BUGS
 from tests.support.sim.scenario import Outcome, run_seed
 
 # Sets are walked in an order that depends on the hash of text. One fixed order makes a seed the same everywhere.
@@ -26,15 +26,18 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the first one")
     parser.add_argument("--trace", type=int, default=80, help="lines of the trace to print where something broke")
     parser.add_argument("--bug", type=int, help="plant this bug, and end when it is found")
+    parser.add_argument("--groups", action="store_true", help="with coordinators, groups and transactions")
     asked = parser.parse_args()
     logging.disable(logging.CRITICAL)
-    bug = None if asked.bug is None else list(BUGS)[asked.bug]
+    bug = None if asked.bug is None else list(_bugs(asked.groups))[asked.bug]
+    run = partial(_run, bug=bug, trace_lines=asked.trace, with_groups=asked.groups)
+    again = "make sim GROUPS=1" if asked.groups else "make sim"
     broken, events = 0, 0
-    for outcome in _outcomes(asked.first, asked.seeds, bug, asked.trace):
+    for outcome in _outcomes(run, range(asked.first, asked.first + asked.seeds), one_by_one=bug is not None):
         events += outcome.events
         if outcome.broken is not None:
             broken += 1
-            sys.stdout.write(f"{outcome}\nonce more: make sim FIRST={outcome.seed} SEEDS=1\n\n")
+            sys.stdout.write(f"{outcome}\nonce more: {again} FIRST={outcome.seed} SEEDS=1\n\n")
             if bug is not None:
                 break
         elif asked.seeds == 1:
@@ -43,21 +46,23 @@ def main() -> int:
     return 1 if broken else 0
 
 
-def _outcomes(first: int, count: int, bug: str | None, trace_lines: int) -> Iterator[Outcome]:
+def _outcomes(run: Callable[[int], Outcome], seeds: range, *, one_by_one: bool) -> Iterator[Outcome]:
     """In the order of the seeds. Who looks for a planted bug wants the first that finds it, and no more."""
-    run = partial(_run, bug=bug, trace_lines=trace_lines)
-    seeds = range(first, first + count)
-    if count == 1 or bug is not None:
+    if len(seeds) == 1 or one_by_one:
         yield from map(run, seeds)
         return
-    # A process that ran a hundred worlds is renewed: what they left behind would slow down those to come.
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         yield from pool.map(run, seeds, chunksize=5)
 
 
-def _run(seed: int, bug: str | None, trace_lines: int) -> Outcome:
+def _run(seed: int, bug: str | None, trace_lines: int, *, with_groups: bool) -> Outcome:
     logging.disable(logging.CRITICAL)
-    return run_seed(seed, BUGS[bug] if bug is not None else None, trace_lines)
+    planted = None if bug is None else _bugs(with_groups)[bug]
+    return run_seed(seed, planted, trace_lines, with_groups=with_groups)
+
+
+def _bugs(with_groups: bool) -> Mapping[str, Mapping[str, object]]:
+    return GROUP_BUGS if with_groups else BUGS
 
 
 if __name__ == "__main__":

@@ -125,7 +125,7 @@ class FaultCluster:
     def restart(self, service: Service) -> None:
         """In an orderly way, until it is ready again."""
         assert service.stop() == 0
-        service.start().wait_ready(60)
+        service.start().wait_ready(90)
 
     def whole_again(self, topic: str = "") -> None:
         """Start what is not running, and wait until every replica is in sync."""
@@ -133,9 +133,9 @@ class FaultCluster:
             if service.process.poll() is not None:
                 service.start()
         for service in self.services.all:
-            service.wait_ready(60)
+            service.wait_ready(90)
         if topic or self.topic:
-            eventually(lambda: self.is_in_sync(topic), 60)
+            eventually(lambda: self.is_in_sync(topic), 90)
 
 
 @contextmanager
@@ -144,11 +144,11 @@ def started(services: Services, brokers: Mapping[int, Mapping[str, str]] | None 
     for id in (0, 1):
         services.start("controller", id)
     for id in (1, 2, 3):
-        services.start("broker", id, **(brokers or {}).get(id, {}))
+        services.start("broker", id, auto_create_topics_enable="false", **(brokers or {}).get(id, {}))
     try:
         with zookeeper_at(services.zookeeper) as zk:
             for service in services.all:
-                service.wait_ready()
+                service.wait_ready(90)
             yield FaultCluster(services, zk)
     finally:
         services.end()

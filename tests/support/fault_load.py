@@ -69,9 +69,6 @@ class FaultLoad:
         self._bootstrap = bootstrap
         self._rate = rate * partitions
         self._written = [_Written() for _ in range(partitions)]
-        self._producer = Producer(
-            {"bootstrap.servers": bootstrap, "acks": "all", "enable.idempotence": True, "linger.ms": 0}
-        )
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._write, daemon=True)
         self.following = Following(bootstrap, topic, partitions)
@@ -125,25 +122,25 @@ class FaultLoad:
         )
 
     def _write(self) -> None:
+        # It ends with this call: one that lives on would go on to ask for its topic, and have it created.
+        producer = Producer(
+            {"bootstrap.servers": self._bootstrap, "acks": "all", "enable.idempotence": True, "linger.ms": 0}
+        )
         begun = time.monotonic()
         for number in range(RECORDS_MAX):
             due = begun + number / self._rate
             while (early := due - time.monotonic()) > 0 and not self._over.is_set():
-                self._producer.poll(early)
+                producer.poll(early)
             if self._over.is_set() or time.monotonic() > begun + SECONDS_MAX:
                 break
-            self._write_one(number % len(self._written))
-            self._producer.poll(0)
-        self._producer.flush(_END_S)
+            self._write_one(producer, number % len(self._written))
+            producer.poll(0)
+        producer.flush(_END_S)
 
-    def _write_one(self, partition: int) -> None:
+    def _write_one(self, producer: Producer, partition: int) -> None:
         written = self._written[partition]
-        self._producer.produce(
-            self.topic,
-            str(written.sent).encode(),
-            partition=partition,
-            on_delivery=partial(self._on_delivery, written, written.sent),
-        )
+        on_delivery = partial(self._on_delivery, written, written.sent)
+        producer.produce(self.topic, str(written.sent).encode(), partition=partition, on_delivery=on_delivery)
         written.sent += 1
 
     def _on_delivery(self, written: _Written, number: int, error: Any, _: Any) -> None:

@@ -2,6 +2,8 @@
 
 import time
 
+import pytest
+
 from tests.process.faults.conftest import SESSION_MS, Report
 from tests.support.batches import batch
 from tests.support.fault_cluster import FaultCluster, load_on, stopped
@@ -10,6 +12,9 @@ from tests.support.waiting import eventually
 from tidelog.kafka.errors import KafkaCode
 from tidelog.kafka.records.record import Record
 from tidelog.kafka.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+
+# A process may take half a minute to start on a busy machine.
+pytestmark = pytest.mark.timeout(300)
 
 
 def test_sigkill_of_the_leader(cluster: FaultCluster, report: Report) -> None:
@@ -65,7 +70,7 @@ def test_sigkill_of_two_of_three(cluster: FaultCluster, report: Report) -> None:
         assert load.acked == before, "one replica alone acknowledges nothing"
         cluster.whole_again()
         load.wait_for()
-        assert report("SIGKILL of two of three, then both come back", load).gap_s < 40
+        assert report("SIGKILL of two of three, then both come back", load).gap_s < 90
 
 
 def test_sigkill_of_all_at_once(cluster: FaultCluster, report: Report) -> None:
@@ -74,7 +79,7 @@ def test_sigkill_of_all_at_once(cluster: FaultCluster, report: Report) -> None:
             broker.kill()
         cluster.whole_again()
         load.wait_for()
-        assert report("SIGKILL of all three, then all come back", load).gap_s < 40
+        assert report("SIGKILL of all three, then all come back", load).gap_s < 90
 
 
 def test_sigstop_of_the_leader_past_its_session(cluster: FaultCluster, report: Report) -> None:
@@ -86,7 +91,7 @@ def test_sigstop_of_the_leader_past_its_session(cluster: FaultCluster, report: R
         load.wait_for()
         eventually(cluster.is_in_sync)
         load.wait_for()
-        assert report(f"SIGSTOP of a leader past its session ({SESSION_MS} ms)", load).gap_s < 40
+        assert report(f"SIGSTOP of a leader past its session ({SESSION_MS} ms)", load).gap_s < 90
 
 
 def test_a_follower_restarts_and_then_the_leader_dies(cluster: FaultCluster, report: Report) -> None:
@@ -96,7 +101,7 @@ def test_a_follower_restarts_and_then_the_leader_dies(cluster: FaultCluster, rep
             cluster.brokers[follower].kill()
             eventually(lambda: not cluster.is_in_sync())
             cluster.brokers[follower].start()
-            eventually(cluster.is_in_sync, pause_s=0.002)
+            eventually(cluster.is_in_sync, 90, pause_s=0.002)
             cluster.brokers[leader].kill()
             load.wait_for()
             cluster.whole_again()

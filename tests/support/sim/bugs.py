@@ -1,12 +1,15 @@
 """Bugs to plant, each in the place of what is right: the simulation must find every one of them."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from tidelog.broker.core.partition_leader import PartitionLeader
 from tidelog.broker.shell.controller_requests import ControllerRequests
 from tidelog.broker.shell.isr_changes import IsrChanges
 from tidelog.broker.shell.partitions import Partitions
+from tidelog.group_coordinator.shell.append_queue import Append, AppendQueue
+from tidelog.group_coordinator.shell.doubt import SessionDoubt
 from tidelog.kafka.errors import KafkaCode, KafkaError
 from tidelog.zk.controller_writer import ControllerWriter
 from tidelog.zk.operations import ANY_VERSION
@@ -61,6 +64,19 @@ class _WritesInAnyEpoch(ControllerWriter):
         return await self.session.multi(ops)
 
 
+class _AnswersBeforeItIsWritten(AppendQueue):
+    """Reports at once what is only about to be appended."""
+
+    def put(self, append: Append) -> None:
+        append.on_committed()
+        super().put(replace(append, on_committed=lambda: None, on_failed=lambda _: None))
+
+
+class _NeverInDoubt(SessionDoubt):
+    def is_in_doubt(self) -> bool:
+        return False
+
+
 BUGS: Mapping[str, Mapping[str, object]] = {
     "a follower truncates to its high watermark instead of by epoch": {
         "tidelog.broker.shell.data_path.Partitions": _TruncatesToHighWatermark
@@ -79,5 +95,19 @@ BUGS: Mapping[str, Mapping[str, object]] = {
     },
     "a controller writes without the check of its epoch": {
         "tidelog.controller.shell.acting.ControllerWriter": _WritesInAnyEpoch
+    },
+}
+
+# With groups and transactions in the world.
+GROUP_BUGS: Mapping[str, Mapping[str, object]] = {
+    "a coordinator answers before its records are written": {
+        "tidelog.group_coordinator.shell.shard.AppendQueue": _AnswersBeforeItIsWritten
+    },
+    "a coordinator of the past is not fenced": {
+        "tidelog.broker.shell.partition.check_fence": lambda *_, **__: None,
+        "tidelog.group_coordinator.shell.process.SessionDoubt": _NeverInDoubt,
+    },
+    "transactions that take too long are not aborted": {
+        "tidelog.group_coordinator.core.transactions.ageing.abort_timed_out": lambda *_: iter(())
     },
 }

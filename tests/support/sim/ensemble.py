@@ -18,7 +18,7 @@ from tests.support.sim.machine import Machine, SimProcess
 from tests.support.sim.network import End, Network
 from tests.support.sim.trace import Trace
 from tests.support.zookeeper_model import ModelError, ModelZooKeeper, Node, parent_of
-from tidelog.zk.operations import Delete, Op
+from tidelog.zk.operations import Create, Delete, Op
 
 PORT = 2181
 SERVERS = ("z0", "z1", "z2")
@@ -104,6 +104,12 @@ class Ensemble:
         self._trace.note("zk", f"session {session_id} of {session.owner} ended, with {owned}")
         if owned:
             self.tree.multi([Delete(path) for path in owned])
+            self._committed(None)
+
+    def create(self, path: str, data: bytes) -> None:
+        """By hand, with a tool; nothing happens if it is there."""
+        if self.tree.get(path) is None:
+            self.tree.multi([Create(path, data)])
             self._committed(None)
 
     def delete(self, path: str) -> None:

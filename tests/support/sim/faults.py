@@ -4,6 +4,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tests.support.sim.ensemble import SERVERS
+from tidelog.kafka.types import BrokerId
+from tidelog.zk.znodes import PreferredElectionZnode, ReassignPartitionsZnode
 
 if TYPE_CHECKING:
     from tests.support.sim.world import BrokerHost, Host, World
@@ -11,6 +13,7 @@ if TYPE_CHECKING:
 _PAUSE_MS = (100, 5_000)
 _AWAY_MS = (20, 4_000)
 _CUT_MS = (100, 5_000)
+_FROZEN_MS = (3_200, 6_000)
 
 
 class Faults:
@@ -35,7 +38,11 @@ class Faults:
             self._slow_down,
             self._expire_session,
             self._depose,
+            self._reassign,
+            self._elect_preferred,
         ]
+        if world.coordinators:
+            kinds.append(self._freeze_coordinator)
         self._kinds = kinds
         self._weights = [random.choice((0, 1, 1, 3)) for _ in kinds]
         self._weights[0] = max(self._weights[0], 1)
@@ -135,6 +142,14 @@ class Faults:
             host.machine.pause()
             self._later(self._duration(_PAUSE_MS), host.machine.resume)
 
+    def _freeze_coordinator(self) -> None:
+        """For longer than its session lasts: its shards are another's when it goes on with what lies in its sockets."""
+        host = self._world.random.choice(self._world.coordinators)
+        if host.is_up and not host.machine.is_paused:
+            self._world.trace.note(host.name, "stands still for long")
+            host.machine.pause()
+            self._later(self._duration(_FROZEN_MS), host.machine.resume)
+
     def _kill_other(self) -> None:
         """A controller or a coordinator."""
         host = self._world.random.choice([*self._world.controllers, *self._world.coordinators])
@@ -209,3 +224,17 @@ class Faults:
             world.ensemble.delete("/controller")
 
         self._later(world.random.uniform(0, 40), depose)
+
+    # ---- what people ask for meanwhile
+
+    def _reassign(self) -> None:
+        """Other brokers for one partition, in the way of the old tools: a node that the controller takes up."""
+        world = self._world
+        partition = world.random.choice(world.partitions)
+        ids = world.random.sample([host.id for host in world.brokers], world.replication_factor)
+        world.ensemble.create(
+            ReassignPartitionsZnode.PATH, ReassignPartitionsZnode.encode({partition: list(map(BrokerId, ids))})
+        )
+
+    def _elect_preferred(self) -> None:
+        self._world.ensemble.create(PreferredElectionZnode.PATH, PreferredElectionZnode.encode(self._world.partitions))

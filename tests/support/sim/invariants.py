@@ -4,6 +4,7 @@
     HW          a leader's high watermark never falls, and never passes the end of a member of the in-sync set
     AGREEMENT   what is below a high watermark anywhere is the same everywhere, for ever
     ACKED       what was acknowledged with acks=all is committed, and every member of the in-sync set has it
+    ZOMBIE      what a coordinator appends under a lower fence than its successor's is never committed behind it
     CONTROLLER  only the controller of the newest epoch writes, and no broker listens to an older one again
 
 A broker whose machine lost its power has lost what was not synced, and is excused until it has left the in-sync set. If
@@ -73,6 +74,8 @@ class Committed:
     def __init__(self) -> None:
         self.batches: list[Batch] = []
         self.by_offset: dict[int, Batch] = {}
+        # The highest fence of a coordinator under which anything was committed.
+        self.fence = -1
         # All who had to have it lost their power.
         self.is_lost = False
 
@@ -93,6 +96,7 @@ class Invariants:
         self._leaders: dict[tuple[TopicPartition, int], int] = {}
         self._states: dict[TopicPartition, PartitionState] = {}
         self._heard_epochs: dict[str, int] = {}
+        self._fences: dict[tuple[TopicPartition, int, int], int] = {}
         self.acked = 0
         world.ensemble.on_commit = self._on_commit
 
@@ -138,6 +142,10 @@ class Invariants:
         found = committed.by_offset.get(base_offset)
         if (found is None or found.crc != crc) and not committed.is_lost:
             self._fail("ACKED", f"{partition}: offset {base_offset} was acknowledged, but what is committed is {found}")
+
+    def on_fenced(self, partition: TopicPartition, base_offset: int, crc: int, fence: int) -> None:
+        """A coordinator appended a batch."""
+        self._fences[partition, base_offset, crc] = fence
 
     # ---- replicas
 
@@ -195,6 +203,15 @@ class Invariants:
             if batch.next_offset > replica.high_watermark:
                 break
             committed.add(batch)
+            self._check_fence(partition, committed, batch)
+
+    def _check_fence(self, partition: TopicPartition, committed: Committed, batch: Batch) -> None:
+        fence = self._fences.get((partition, batch.base_offset, batch.crc))
+        if fence is None:
+            return
+        if fence < committed.fence:
+            self._fail("ZOMBIE", f"{partition}: {batch} was appended under fence {fence} after {committed.fence}")
+        committed.fence = max(committed.fence, fence)
 
     # ---- the in-sync set
 

@@ -14,6 +14,7 @@ from tidelog.runtime.timers import LoopTimers
 if TYPE_CHECKING:
     from tests.support.sim.kafka_wire import SimTransport
     from tests.support.sim.network import End, Network
+    from tidelog.kafka.types import TopicPartition
     from tidelog.runtime.clock import Clock
     from tidelog.runtime.timers import Timers
 
@@ -108,6 +109,7 @@ class SimProcess:
         self.ports: dict[int, Callable[[End], None]] = {}
         self.on_turn: Callable[[], None] = lambda: None
         self.on_death: Callable[[], None] = lambda: None
+        self.on_fenced: Callable[[TopicPartition, int, int, int], None] = lambda *_: None
         self._on_error = on_error
         self._stop = asyncio.Event()
         self._background = Background(self._task_failed)

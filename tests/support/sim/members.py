@@ -55,10 +55,15 @@ class GroupRules:
     def on_assigned(self, generation: int, member: str, partitions: tuple[int, ...]) -> None:
         self.generations = max(self.generations, generation)
         self._world.trace.note("k0", f"{member[-8:]} owns {partitions} in generation {generation}")
-        for partition in partitions:
+        for partition in partitions if self._is_promised else ():
             known = self._owners.setdefault((generation, partition), member)
             if known != member:
                 self._world.fail(f"OWNER: {known} and {member} both own {partition} in generation {generation}")
+
+    @property
+    def _is_promised(self) -> bool:
+        """Not if a log was lost with all who had it."""
+        return not self._world.invariants.lost_partitions
 
     def acked(self, partition: int) -> int:
         return self._acked.get(partition, -1)
@@ -68,7 +73,7 @@ class GroupRules:
         self._acked[partition] = max(self.acked(partition), offset)
 
     def on_fetched(self, partition: int, offset: int, acked_before: int) -> None:
-        if offset < acked_before:
+        if offset < acked_before and self._is_promised:
             self._world.fail(f"OFFSET: {acked_before} was committed for {partition}, and {offset} is fetched")
 
 

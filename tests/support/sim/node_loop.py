@@ -59,12 +59,10 @@ class NodeLoop(asyncio.AbstractEventLoop):
         return handle
 
     def create_future(self) -> "asyncio.Future[Any]":
-        return asyncio.Future(loop=self)
+        return _NumberedFuture(self)
 
     def create_task(self, coro: Any, *, name: str | None = None, context: Context | None = None) -> "asyncio.Task[Any]":
-        task: asyncio.Task[Any] = asyncio.Task(
-            cast("Coroutine[Any, Any, Any]", coro), loop=self, name=name, context=context
-        )
+        task = _NumberedTask(self, cast("Coroutine[Any, Any, Any]", coro), name, context)
         self.tasks[task] = None
         task.add_done_callback(self._forget)
         return task
@@ -140,6 +138,29 @@ class NodeLoop(asyncio.AbstractEventLoop):
 
     def _forget(self, task: "asyncio.Task[Any]") -> None:
         self.tasks.pop(task, None)
+
+
+class _NumberedFuture(asyncio.Future[Any]):
+    """Addresses differ from run to run, and with them the order of a set."""
+
+    def __init__(self, loop: NodeLoop) -> None:
+        super().__init__(loop=loop)
+        self._number = loop._scheduler.number()
+
+    def __hash__(self) -> int:
+        return self._number
+
+
+class _NumberedTask(asyncio.Task[Any]):
+    def __init__(
+        self, loop: NodeLoop, coroutine: Coroutine[Any, Any, Any], name: str | None, context: Context | None
+    ) -> None:
+        # Before it is known to anybody: asyncio itself keeps all tasks in a set.
+        self._number = loop._scheduler.number()
+        super().__init__(coroutine, loop=loop, name=name, context=context)
+
+    def __hash__(self) -> int:
+        return self._number
 
 
 class SimExecutor(Executor):

@@ -14,8 +14,10 @@ from tests.support.sim.kazoo_client import SimKazoo
 from tests.support.sim.node_loop import SimExecutor
 from tests.support.sim.rpc import SimChannel, running_process, sim_probe, sim_server
 from tidelog.broker.shell.data_path import DataPath
+from tidelog.broker.shell.partition import Partition
 from tidelog.controller.core.controller import Controller
 from tidelog.controller.core.effects import What
+from tidelog.kafka.records.header import read_header
 
 
 @asynccontextmanager
@@ -68,6 +70,25 @@ class _SeenController(Controller):
         running_process().seen["core"] = self
 
 
+def _number_of(connection: Any) -> int:
+    """In the place of an address: connections are kept in a set, and closed in its order."""
+    number: int | None = vars(connection).get("_number")
+    if number is None:
+        number = connection._number = running_process().machine.scheduler.number()
+    return number
+
+
+_append_fenced = Partition.append_fenced
+
+
+def _seen_append_fenced(partition: Partition, data: memoryview, fence: int, *args: Any) -> Any:
+    """What a coordinator appends, and under which fence, is known to the world."""
+    appended = _append_fenced(partition, data, fence, *args)
+    process = running_process()
+    process.on_fenced(partition.name, appended.first_offset, read_header(data).crc, fence)
+    return appended
+
+
 def _files() -> SimFiles:
     process = running_process()
     files = SimFiles(process.seen["disk"])
@@ -113,12 +134,14 @@ _EDGES: Mapping[str, object] = {
     "tidelog.broker.shell.data_path._session_id": lambda: running_process().machine.scheduler.random.randint(
         1, 2**31 - 1
     ),
+    "tidelog.broker.shell.partition.Partition.append_fenced": _seen_append_fenced,
     "tidelog.broker.shell.storage.Files": _files,
     "tidelog.broker.shell.storage.ThreadPoolExecutor": SimExecutor,
     "tidelog.broker.shell.cold_reads.ThreadPoolExecutor": SimExecutor,
     "tidelog.broker.log.flusher.ThreadPoolExecutor": SimExecutor,
     "tidelog.net.listener.Acceptor": SimAcceptor,
     "tidelog.net.server_connection.Outbox": SimOutbox,
+    "tidelog.net.server_connection.ServerConnection.__hash__": _number_of,
     "tidelog.net.server_connection.os": NoDescriptors,
 }
 

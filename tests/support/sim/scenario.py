@@ -48,7 +48,7 @@ def run_seed(
             _run_with_groups(world) if with_groups else _run(world)
         except InvariantBroken as error:
             broken = str(error)
-        trace = world.trace.tail(trace_lines) if broken or trace_lines > 10000 else ""
+        trace = world.trace.tail(trace_lines) if broken else ""
         invariants = world.invariants
         return Outcome(
             seed,

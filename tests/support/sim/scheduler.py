@@ -14,6 +14,12 @@ class Scheduler:
         self.steps = 0
         self._queue: list[tuple[float, int, Callable[[], None]]] = []
         self._asked = 0
+        self._numbers = 0
+
+    def number(self) -> int:
+        """The next one of what is counted: sets of what has a number are walked in the same order every time."""
+        self._numbers += 1
+        return self._numbers
 
     def at(self, moment_ms: float, call: Callable[[], None]) -> None:
         self._asked += 1

@@ -172,6 +172,7 @@ class BrokerHost(Host):
     def prepare(self, process: SimProcess) -> None:
         process.seen["disk"] = self.disk
         process.on_turn = lambda: self.world.invariants.on_broker_turn(self)
+        process.on_fenced = self.world.invariants.on_fenced
 
         def on_death() -> None:
             self.world.invariants.on_broker_death(self)

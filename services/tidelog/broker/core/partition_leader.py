@@ -151,7 +151,10 @@ class PartitionLeader:
             for replica in state.replicas
             if replica != broker_id
         }
-        self._others = tuple(self._followers.values())
+        # Who is in sync but no replica any more, at the end of a reassignment, is waited for until it has left the in-sync
+        # set: as long as it is in there it may be elected.
+        leaving = (Follower(id, now_ms, in_maximal_isr=True) for id in state.isr if id not in state.replicas)
+        self._others = (*self._followers.values(), *leaving)
         self.min_insync_replicas = self._effective_min_isr = 0
         self.on_min_insync_replicas_changed(min_insync_replicas, now_ms)
 

@@ -97,6 +97,10 @@ class CoordinatorLink:
     def waiting(self) -> int:
         return len(self._short) + len(self._long)
 
+    @property
+    def waiting_bytes(self) -> int:
+        return self._bytes
+
     def next_correlation_id(self) -> int:
         self._correlation_id = 0 if self._correlation_id == _INT32_MAX else self._correlation_id + 1
         return self._correlation_id

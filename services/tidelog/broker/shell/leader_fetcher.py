@@ -140,7 +140,8 @@ class LeaderFetcher:
     def _wake(self) -> None:
         self._wake_is_due = False
         connection = self._leader.open
-        if connection is None:
+        # One that was lost is about to be replaced: what was sent over it has failed, and is looked at then.
+        if connection is None or not connection.is_open:
             return
         if self._fetch is None:
             self._send_next()

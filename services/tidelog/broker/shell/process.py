@@ -11,6 +11,7 @@ from tidelog.broker.shell.data_service import DataService
 from tidelog.broker.shell.kafka_listeners import kafka_listeners
 from tidelog.broker.shell.log_dirs import held_log_dirs
 from tidelog.broker.shell.relay import Relay
+from tidelog.broker.shell.relay_metrics import RelayMetrics
 from tidelog.broker.shell.service import SERVICE_NAME, BrokerService
 from tidelog.kafka.cluster import Role
 from tidelog.kafka.configs.broker import BrokerConfig
@@ -60,6 +61,7 @@ async def _serve(config: BrokerConfig, process: Process) -> None:
     )
     routing = CoordinatorRouting(config, mirror.view)
     relay = Relay(routing, config.request_timeout_ms, throttling, process.clock, process.spawn)
+    process.registry.register(RelayMetrics(relay))
     catching_up = CatchingUp(config, mirror, process.readiness)
     service = BrokerService(mirror, data.controller_requests, DataService(data))
     servicers: list[Servicer] = [

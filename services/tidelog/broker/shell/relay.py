@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -53,11 +54,13 @@ class Relay:
     ) -> None:
         self.routing = routing
         self.throttling = throttling
+        # How many requests were refused here, by the code that clients were told.
+        self.refusals: Counter[KafkaCode] = Counter()
+        self.links: dict[int, CoordinatorLink] = {}
         self._request_timeout_ms = request_timeout_ms
         self._clock = clock
         self._spawn = spawn
         self._client_id = str(routing.broker_id)
-        self._links: dict[int, CoordinatorLink] = {}
 
     @asynccontextmanager
     async def followed(self, mirror: ClusterMirror, timers: Timers, tasks: Background) -> AsyncIterator[None]:
@@ -68,7 +71,7 @@ class Relay:
             yield
         finally:
             sweep.cancel()
-            for link in self._links.values():
+            for link in self.links.values():
                 link.close()
 
     def pass_on(self, owner: Member, context: RequestContext, frame: memoryview, at: int, request: PassedOn) -> None:
@@ -110,6 +113,7 @@ class Relay:
 
     def refusal(self, request: Request[Any], version: int, code: KafkaCode) -> Response:
         """The answer that tells a client to look for its coordinator again."""
+        self.refusals[code] += 1
         if isinstance(request, TransactionRequest):
             return refusal(request, version, code)
         return refused(request, version, code, self.routing.partition_exists)
@@ -123,7 +127,7 @@ class Relay:
         return link
 
     def _link(self, owner: Member) -> CoordinatorLink | None:
-        link = self._links.get(owner.id)
+        link = self.links.get(owner.id)
         if link is not None and link.epoch == owner.epoch:
             return link
         if link is not None:
@@ -131,7 +135,7 @@ class Relay:
         endpoint = kafka_endpoint(owner)
         if endpoint is None:
             return None
-        link = self._links[owner.id] = CoordinatorLink(
+        link = self.links[owner.id] = CoordinatorLink(
             owner.epoch, endpoint, self._client_id, self._request_timeout_ms, self._clock, self._spawn
         )
         return link
@@ -140,15 +144,15 @@ class Relay:
         """Close the links to coordinators that are gone, and to former incarnations of those that are back."""
         while True:
             changed = mirror.next_change
-            for id, link in list(self._links.items()):
+            for id, link in list(self.links.items()):
                 member = mirror.view.coordinators.get(id)
                 if member is None or member.epoch != link.epoch:
                     link.close()
-                    del self._links[id]
+                    del self.links[id]
             await changed.wait()
 
     def _sweep(self) -> None:
-        for link in self._links.values():
+        for link in self.links.values():
             link.sweep()
 
 

@@ -5,6 +5,8 @@ FROM ${SERVICES_IMAGE} AS services
 
 FROM ${BASE_IMAGE}
 USER root
+# Java and Hadoop want to know what the user is called and where he is at home.
+RUN echo 'spark:x:1001:1001::/tmp:/bin/sh' >>/etc/passwd
 # A base that has Java already needs no network here.
 RUN command -v java >/dev/null \
  || (apt-get update && apt-get install -y --no-install-recommends default-jre-headless && rm -rf /var/lib/apt/lists/*)

@@ -47,6 +47,20 @@ class Kube:
             command, env=self.environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
 
+    @contextmanager
+    def forwarded(self, *services: tuple[str, int]) -> Iterator[None]:
+        """Ports of services, under the same numbers on this machine."""
+        running = [self.start("port-forward", f"service/{name}", str(port)) for name, port in services]
+        try:
+            for each in running:
+                assert each.stdout is not None
+                assert "Forwarding" in each.stdout.readline()
+            yield
+        finally:
+            for each in running:
+                each.kill()
+                each.communicate()
+
     @property
     def environment(self) -> dict[str, str]:
         return {**os.environ, "KUBECONFIG": str(self.kubeconfig)}

@@ -75,15 +75,23 @@ def produce(topic: str, seconds: str, rate: str, run: str) -> None:
     producer.flush(60)
     _tell({"started": True})
     acks.start()
-    began, number, pause = time.monotonic(), 0, 1.0 / float(rate)
+    began, number, pause, late = time.monotonic(), 0, 1.0 / float(rate), 0.0
     while time.monotonic() - began < float(seconds):
         producer.produce(topic, f"{run}:{number}", on_delivery=_counted(acks, number))
         number += 1
+        late = max(late, time.monotonic() - began - number * pause)
         while (early := began + number * pause - time.monotonic()) > 0:
             producer.poll(early)
     producer.flush(_END_S_MAX)
     report = {"sent": number, "acked": len(acks.acked) - 1, "failed": len(acks.failed), "errors": acks.failed[:3]}
-    _tell({**report, "longest_gap_s": round(acks.longest_gap_s, 3), "gap_at_s": round(acks.gap_at_s, 1)})
+    _tell(
+        {
+            **report,
+            "longest_gap_s": round(acks.longest_gap_s, 3),
+            "gap_at_s": round(acks.gap_at_s, 1),
+            "client_late_s": round(late, 3),
+        }
+    )
 
 
 def _counted(acks: Acks, number: int) -> Callable[[object, object], None]:

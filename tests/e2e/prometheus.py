@@ -1,4 +1,4 @@
-"""Debian's Prometheus in the cluster under test: it finds pods by their annotations and judges by the chart's rules."""
+"""Debian's Prometheus in the cluster under test: it scrapes every process and judges by the chart's rules."""
 
 from __future__ import annotations
 
@@ -7,45 +7,44 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from tests.e2e.kube import CHART, NAMESPACE, Kube
+from tests.e2e.kube import CHART, FULLNAME, NAMESPACE, Kube
 
 POD = "prometheus"
 
+
+def _domain(component: str) -> str:
+    service = "metadata-pods" if component == "metadata" else f"{FULLNAME}-{component}-headless"
+    return f"{service}.{NAMESPACE}.svc.cluster.local"
+
+
+# Where the pods of each kind are found by name: Debian's build of Prometheus cannot ask Kubernetes for them.
+_PORTS = {"broker": 9290, "controller": 9290, "group-coordinator": 9290, "metadata": 8080}
 _SCRAPING = {
     "global": {"scrape_interval": "2s", "scrape_timeout": "2s", "evaluation_interval": "2s"},
     "rule_files": ["/etc/prometheus/rules.yaml"],
     "scrape_configs": [
         {
-            "job_name": "pods",
-            "kubernetes_sd_configs": [{"role": "pod", "namespaces": {"own_namespace": True}}],
+            "job_name": component,
+            "dns_sd_configs": [
+                {
+                    "names": [_domain(component)],
+                    "type": "A",
+                    "port": port,
+                    "refresh_interval": "2s",
+                }
+            ],
             "relabel_configs": [
-                {
-                    "source_labels": [
-                        "__meta_kubernetes_pod_phase",
-                        "__meta_kubernetes_pod_annotation_prometheus_io_scrape",
-                    ],
-                    "regex": "Running;true",
-                    "action": "keep",
-                },
-                {
-                    "source_labels": [
-                        "__meta_kubernetes_pod_ip",
-                        "__meta_kubernetes_pod_annotation_prometheus_io_port",
-                    ],
-                    "separator": ":",
-                    "target_label": "__address__",
-                },
-                {"source_labels": ["__meta_kubernetes_namespace"], "target_label": "namespace"},
-                {"source_labels": ["__meta_kubernetes_pod_name"], "target_label": "pod"},
+                {"target_label": "namespace", "replacement": NAMESPACE},
+                {"source_labels": ["__address__"], "target_label": "pod"},
             ],
         }
+        for component, port in _PORTS.items()
     ],
 }
 
 
 def _objects() -> list[dict[str, Any]]:
     named = {"name": POD}
-    subject = {"kind": "ServiceAccount", "name": POD, "namespace": NAMESPACE}
     files = {"prometheus.yml": json.dumps(_SCRAPING), "rules.yaml": (CHART / "alerts" / "rules.yaml").read_text()}
     container = {
         "name": POD,
@@ -61,19 +60,17 @@ def _objects() -> list[dict[str, Any]]:
     }
     security = {"runAsNonRoot": True, "runAsUser": 1001, "fsGroup": 1001, "seccompProfile": {"type": "RuntimeDefault"}}
     pod = {
-        "serviceAccountName": POD,
+        "automountServiceAccountToken": False,
         "terminationGracePeriodSeconds": 0,
         "securityContext": security,
         "containers": [container],
         "volumes": [{"name": "files", "configMap": named}, {"name": "data", "emptyDir": {}}],
     }
-    roles = "rbac.authorization.k8s.io/v1"
-    rules = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]}]
-    role_ref = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": POD}
+    # The chart's service of metadata processes has one address for all of them.
+    selector = {"app.kubernetes.io/component": "metadata"}
+    service = {"clusterIP": "None", "selector": selector, "ports": [{"port": 8080}]}
     return [
-        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": named},
-        {"apiVersion": roles, "kind": "Role", "metadata": named, "rules": rules},
-        {"apiVersion": roles, "kind": "RoleBinding", "metadata": named, "subjects": [subject], "roleRef": role_ref},
+        {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "metadata-pods"}, "spec": service},
         {"apiVersion": "v1", "kind": "ConfigMap", "metadata": named, "data": files},
         {"apiVersion": "v1", "kind": "Pod", "metadata": named, "spec": pod},
     ]

@@ -1,14 +1,20 @@
 """From nothing to a cluster that works, and that tells so itself."""
 
+import asyncio
 import json
 from collections.abc import Callable
 
 import pytest
+from confluent_kafka import Producer
 
 from tests.e2e.client import POD, Client
 from tests.e2e.kube import CHART, FULLNAME, RELEASE, Kube, timed
+from tidelog.client.consumer import Consumer as SdkConsumer
+from tidelog.client.records import TopicPartition
 
 pytestmark = pytest.mark.timeout(1800)
+
+OUTSIDE = "127.0.0.1:27092"
 
 
 def test_install_of_the_ha_profile(kube: Kube, tell: Callable[[str], None]) -> None:
@@ -60,3 +66,21 @@ def test_rest_answers_through_the_service(kube: Kube, tell: Callable[[str], None
     cluster = json.loads(kube.raw(f"services/{FULLNAME}-metadata:http/proxy/api/v1/cluster"))
     assert len(cluster["brokers"]) == 3
     tell("REST of the metadata service knows 3 brokers")
+
+
+async def test_clients_outside_reach_every_broker(kube: Kube, client: Client, tell: Callable[[str], None]) -> None:
+    client.create("outside", 3)
+    forwards = [(f"{FULLNAME}-broker-{index}-external", 27092 + index) for index in range(3)]
+    values = sorted(str(number).encode() for number in range(100))
+    with kube.forwarded(*forwards):
+        stock = Producer({"bootstrap.servers": OUTSIDE})
+        for value in values:
+            stock.produce("outside", value)
+        assert stock.flush(30) == 0
+        async with SdkConsumer(bootstrap_servers=OUTSIDE) as consumer:
+            consumer.assign([TopicPartition("outside", partition) for partition in range(3)])
+            consumer.seek_to_beginning()
+            async with asyncio.timeout(30):
+                read = [(await anext(consumer)).value for _ in values]
+    assert sorted(read) == values
+    tell("outside, through port-forwards: a stock client produces to 3 brokers, the SDK consumes")

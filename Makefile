@@ -8,7 +8,7 @@ SOURCES := services tests tools deploy
 CHART := deploy/helm/tidelog
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up down status check format proto docs requirements test unit sim process bench-log bench-processes interop bench-kafka image image-contents kube-up kube-down e2e containers clean
+.PHONY: help setup up down status check format proto docs requirements test unit sim process bench-log bench-processes interop bench-kafka bench-sdk image image-contents kube-up kube-down e2e containers clean
 
 help: ## List every target in a line each
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -66,8 +66,8 @@ unit: setup ## Tests without processes or sockets: seconds
 
 SEEDS ?= 200
 FIRST ?= 0
-sim: setup ## The cluster in simulation, from SEEDS=200 seeds, the first one FIRST=0; a seed that fails is printed
-	$(BIN)/python -m tests.sim.run --seeds $(SEEDS) --first $(FIRST)
+sim: setup ## The cluster in simulation, from SEEDS=200 seeds, the first one FIRST=0 (GROUPS=1: with groups and transactions)
+	$(BIN)/python -m tests.sim.run --seeds $(SEEDS) --first $(FIRST) $(if $(GROUPS),--groups)
 
 process: setup ## Tests with real processes and a real ZooKeeper
 	$(PYTEST) tests/process
@@ -102,6 +102,9 @@ e2e: setup ## Scenarios on a real Kubernetes, from nothing to a verdict, one lin
 
 containers: setup ## The images in a container engine with testcontainers; skipped with its reason where there is none
 	$(PYTEST) tests/containers
+
+bench-sdk: setup ## The SDK beside aiokafka, kafka-python and confluent-kafka on one cluster, printed as a table
+	$(BIN)/python tools/bench/bench_sdk.py
 
 clean: ## Remove what the targets made, .venv included
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis dist

@@ -137,8 +137,11 @@ class Member:
         return answer.assignment
 
     def heartbeat(self) -> KafkaCode:
-        request = HeartbeatRequest(group_id=self.group, generation_id=self.generation_id, member_id=self.member_id)
-        return KafkaCode(self.cluster.ask(self.group, request, HEARTBEAT, lambda answer: answer.error_code).error_code)
+        answer = self.cluster.ask(self.group, self.heartbeat_request(), HEARTBEAT, lambda answer: answer.error_code)
+        return KafkaCode(answer.error_code)
+
+    def heartbeat_request(self) -> HeartbeatRequest:
+        return HeartbeatRequest(group_id=self.group, generation_id=self.generation_id, member_id=self.member_id)
 
     def commit(self, topic: str, offset: int) -> KafkaCode:
         partition = OffsetCommitRequestPartition(partition_index=0, committed_offset=offset)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any, TypeVar
 
-from tidelog.group_coordinator.core.groups.effects import Effects, Rebalance, Write
+from tidelog.group_coordinator.core.groups.effects import Effects, PhaseOver, Rebalance, Write
 from tidelog.group_coordinator.core.groups.limits import GroupLimits
 from tidelog.group_coordinator.core.groups.shard import GroupShard
 from tidelog.group_coordinator.core.groups.turn import Caller
@@ -78,6 +78,8 @@ class GroupDriver:
         self.answers: dict[int, Response] = {}
         self.asked: dict[int, Request[Any]] = {}
         self.rebalances: list[Rebalance] = []
+        self.phases: list[PhaseOver] = []
+        self.offsets_committed = 0
         # The log: records with the producer's id, or the end of a transaction.
         self.log: list[tuple[CoordinatorRecord, int | None] | tuple[bool, int]] = []
         self.writes: deque[Write] = deque()
@@ -106,6 +108,8 @@ class GroupDriver:
 
     def run(self, effects: Effects) -> None:
         self.rebalances += effects.rebalances
+        self.phases += effects.phases
+        self.offsets_committed += effects.offsets_committed
         for token, answer in effects.replies:
             assert isinstance(token, int)
             assert token not in self.answers, "answered twice"

@@ -8,16 +8,10 @@ from typing import Annotated
 import typer
 
 from tidelog.__main__ import SERVICES, run_service
-from tidelog.cli.down import down
-from tidelog.cli.kill import kill
-from tidelog.cli.log import log
-from tidelog.cli.start import start
-from tidelog.cli.status import status
-from tidelog.cli.up import up
+from tidelog.cli.commands import COMMANDS
+from tidelog.cli.lazily import HELP_OPTIONS, LazyGroup
 from tidelog.local.faults import LocalError
 
-_LOCAL_PANEL = "A cluster on this machine"
-_FILES_PANEL = "Files of a broker"
 _SERVICES_PANEL = "One service in the foreground (for containers and supervisors)"
 _EPILOG = (
     "Exit codes: 0 done, 1 the cluster refused, 2 wrong usage, 3 the cluster cannot be reached. "
@@ -25,19 +19,21 @@ _EPILOG = (
 )
 _BUG = 1
 
+
+class _Commands(LazyGroup):
+    lazy = COMMANDS
+
+
 app = typer.Typer(
     name="tidelog",
+    cls=_Commands,
     help="A Kafka-compatible log cluster. Start with `tidelog up`, and point any Kafka client at localhost:9092.",
     epilog=_EPILOG,
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=HELP_OPTIONS,
 )
-for verb in (up, down, status, kill, start):
-    app.command(rich_help_panel=_LOCAL_PANEL)(verb)
-app.add_typer(log, rich_help_panel=_FILES_PANEL)
 
 
 def _add_service(role: str) -> None:
@@ -93,15 +89,18 @@ def run(arguments: list[str]) -> int:
         # Whoever read our output has heard enough; there is nobody left to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except Exception as bug:  # noqa: BLE001 - the edge: a traceback helps no user
-        return _tell_bug(bug)
+    except Exception as error:  # noqa: BLE001 - the edge: a traceback helps no user
+        from tidelog.cli.failures import sentence_of
+
+        told = sentence_of(error)
+        return _tell_bug(error) if told is None else _tell(*told)
     return 0
 
 
 def _usage_sentence(refused: typer.TyperException, arguments: list[str]) -> str:
     """What was wrong, and where to read how it is done."""
     verb = next((argument for argument in arguments if not argument.startswith("-")), "")
-    known = verb in {command.name or getattr(command.callback, "__name__", "") for command in app.registered_commands}
+    known = verb in COMMANDS or verb in SERVICES
     command = f"tidelog {verb}" if known else "tidelog"
     message = " ".join(refused.format_message().split()).rstrip(".")
     return f"{message}{' See' if message.endswith('?') else ': see'} `{command} --help`."

@@ -7,14 +7,10 @@ from typing import Annotated
 import typer
 
 from tidelog.broker.log.dump.options import MAX_MESSAGE_SIZE, Decoder, DumpError, DumpOptions, Output
+from tidelog.cli.lazily import noun
 from tidelog.local.faults import LocalError, WrongUsageError
 
-log = typer.Typer(name="log", help="Look into the files of a log.", no_args_is_help=True, rich_markup_mode="markdown")
-
-
-@log.callback()
-def _noun() -> None:
-    """Look into the files of a log."""
+log = noun("log", "Look into the files of a log.")
 
 
 @log.command()

@@ -25,35 +25,31 @@ _sym_db = _symbol_database.Default()
 from tidelog.rpc import types_pb2 as tidelog_dot_v1_dot_types__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"tidelog/v1/group_coordinator.proto\x12\ntidelog.v1\x1a\x16tidelog/v1/types.proto\"\x89\x01\n\x13\x41ssignShardsRequest\x12\x15\n\rcontroller_id\x18\x01 \x01(\x05\x12\x18\n\x10\x63ontroller_epoch\x18\x02 \x01(\x05\x12\x19\n\x11\x63oordinator_epoch\x18\x03 \x01(\x03\x12&\n\x06shards\x18\x04 \x03(\x0b\x32\x16.tidelog.v1.ShardOwner\"\x16\n\x14\x41ssignShardsResponse\"\x17\n\x15\x44\x65scribeShardsRequest\"@\n\x16\x44\x65scribeShardsResponse\x12&\n\x06shards\x18\x01 \x03(\x0b\x32\x16.tidelog.v1.ShardState\"\xc1\x01\n\nShardState\x12%\n\x05shard\x18\x01 \x01(\x0b\x32\x16.tidelog.v1.ShardOwner\x12+\n\x05phase\x18\x02 \x01(\x0e\x32\x1c.tidelog.v1.ShardState.Phase\x12\x0e\n\x06groups\x18\x03 \x01(\x05\x12\x14\n\x0ctransactions\x18\x04 \x01(\x05\"9\n\x05Phase\x12\x0b\n\x07\x46\x45NCING\x10\x00\x12\x0b\n\x07LOADING\x10\x01\x12\n\n\x06\x41\x43TIVE\x10\x02\x12\n\n\x06\x46\x41ILED\x10\x03\"*\n\x15\x44\x65scribeGroupsRequest\x12\x11\n\tgroup_ids\x18\x01 \x03(\t\";\n\x16\x44\x65scribeGroupsResponse\x12!\n\x06groups\x18\x01 \x03(\x0b\x32\x11.tidelog.v1.Group\"\xd0\x01\n\x05Group\x12\x10\n\x08group_id\x18\x01 \x01(\t\x12\r\n\x05state\x18\x02 \x01(\t\x12\x15\n\rprotocol_type\x18\x03 \x01(\t\x12\x10\n\x08protocol\x18\x04 \x01(\t\x12\x15\n\rgeneration_id\x18\x05 \x01(\x05\x12\x0e\n\x06leader\x18\x06 \x01(\t\x12(\n\x07members\x18\x07 \x03(\x0b\x32\x17.tidelog.v1.GroupMember\x12,\n\x07offsets\x18\x08 \x03(\x0b\x32\x1b.tidelog.v1.CommittedOffset\"\x93\x01\n\x0bGroupMember\x12\x11\n\tmember_id\x18\x01 \x01(\t\x12\x19\n\x11group_instance_id\x18\x02 \x01(\t\x12\x11\n\tclient_id\x18\x03 \x01(\t\x12\x13\n\x0b\x63lient_host\x18\x04 \x01(\t\x12.\n\nassignment\x18\x05 \x03(\x0b\x32\x1a.tidelog.v1.TopicPartition\"\x88\x01\n\x0f\x43ommittedOffset\x12\r\n\x05topic\x18\x01 \x01(\t\x12\x11\n\tpartition\x18\x02 \x01(\x05\x12\x0e\n\x06offset\x18\x03 \x01(\x03\x12\x14\n\x0cleader_epoch\x18\x04 \x01(\x05\x12\x10\n\x08metadata\x18\x05 \x01(\t\x12\x1b\n\x13\x63ommit_timestamp_ms\x18\x06 \x01(\x03\x32\xc4\x03\n\x10GroupCoordinator\x12W\n\x0eUpdateMetadata\x12!.tidelog.v1.UpdateMetadataRequest\x1a\".tidelog.v1.UpdateMetadataResponse\x12Q\n\x0c\x41ssignShards\x12\x1f.tidelog.v1.AssignShardsRequest\x1a .tidelog.v1.AssignShardsResponse\x12R\n\x0f\x44\x65scribeCluster\x12\".tidelog.v1.DescribeClusterRequest\x1a\x1b.tidelog.v1.ClusterMetadata\x12W\n\x0e\x44\x65scribeShards\x12!.tidelog.v1.DescribeShardsRequest\x1a\".tidelog.v1.DescribeShardsResponse\x12W\n\x0e\x44\x65scribeGroups\x12!.tidelog.v1.DescribeGroupsRequest\x1a\".tidelog.v1.DescribeGroupsResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"tidelog/v1/group_coordinator.proto\x12\ntidelog.v1\x1a\x16tidelog/v1/types.proto\"\x17\n\x15\x44\x65scribeShardsRequest\"@\n\x16\x44\x65scribeShardsResponse\x12&\n\x06shards\x18\x01 \x03(\x0b\x32\x16.tidelog.v1.ShardState\"\xc1\x01\n\nShardState\x12%\n\x05shard\x18\x01 \x01(\x0b\x32\x16.tidelog.v1.ShardOwner\x12+\n\x05phase\x18\x02 \x01(\x0e\x32\x1c.tidelog.v1.ShardState.Phase\x12\x0e\n\x06groups\x18\x03 \x01(\x05\x12\x14\n\x0ctransactions\x18\x04 \x01(\x05\"9\n\x05Phase\x12\x0b\n\x07\x46\x45NCING\x10\x00\x12\x0b\n\x07LOADING\x10\x01\x12\n\n\x06\x41\x43TIVE\x10\x02\x12\n\n\x06\x46\x45NCED\x10\x03\"*\n\x15\x44\x65scribeGroupsRequest\x12\x11\n\tgroup_ids\x18\x01 \x03(\t\"S\n\x16\x44\x65scribeGroupsResponse\x12!\n\x06groups\x18\x01 \x03(\x0b\x32\x11.tidelog.v1.Group\x12\x16\n\x0eloading_shards\x18\x02 \x03(\x05\"\xd0\x01\n\x05Group\x12\x10\n\x08group_id\x18\x01 \x01(\t\x12\r\n\x05state\x18\x02 \x01(\t\x12\x15\n\rprotocol_type\x18\x03 \x01(\t\x12\x10\n\x08protocol\x18\x04 \x01(\t\x12\x15\n\rgeneration_id\x18\x05 \x01(\x05\x12\x0e\n\x06leader\x18\x06 \x01(\t\x12(\n\x07members\x18\x07 \x03(\x0b\x32\x17.tidelog.v1.GroupMember\x12,\n\x07offsets\x18\x08 \x03(\x0b\x32\x1b.tidelog.v1.CommittedOffset\"\x93\x01\n\x0bGroupMember\x12\x11\n\tmember_id\x18\x01 \x01(\t\x12\x19\n\x11group_instance_id\x18\x02 \x01(\t\x12\x11\n\tclient_id\x18\x03 \x01(\t\x12\x13\n\x0b\x63lient_host\x18\x04 \x01(\t\x12.\n\nassignment\x18\x05 \x03(\x0b\x32\x1a.tidelog.v1.TopicPartition\"\xcc\x01\n\x0f\x43ommittedOffset\x12\r\n\x05topic\x18\x01 \x01(\t\x12\x11\n\tpartition\x18\x02 \x01(\x05\x12\x0e\n\x06offset\x18\x03 \x01(\x03\x12\x14\n\x0cleader_epoch\x18\x04 \x01(\x05\x12\x10\n\x08metadata\x18\x05 \x01(\t\x12\x1b\n\x13\x63ommit_timestamp_ms\x18\x06 \x01(\x03\x12\x10\n\x03lag\x18\x07 \x01(\x03H\x00\x88\x01\x01\x12\x18\n\x0blag_seconds\x18\x08 \x01(\x01H\x01\x88\x01\x01\x42\x06\n\x04_lagB\x0e\n\x0c_lag_seconds2\xf1\x02\n\x10GroupCoordinator\x12W\n\x0eUpdateMetadata\x12!.tidelog.v1.UpdateMetadataRequest\x1a\".tidelog.v1.UpdateMetadataResponse\x12R\n\x0f\x44\x65scribeCluster\x12\".tidelog.v1.DescribeClusterRequest\x1a\x1b.tidelog.v1.ClusterMetadata\x12W\n\x0e\x44\x65scribeShards\x12!.tidelog.v1.DescribeShardsRequest\x1a\".tidelog.v1.DescribeShardsResponse\x12W\n\x0e\x44\x65scribeGroups\x12!.tidelog.v1.DescribeGroupsRequest\x1a\".tidelog.v1.DescribeGroupsResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'tidelog.rpc.group_coordinator_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_ASSIGNSHARDSREQUEST']._serialized_start=75
-  _globals['_ASSIGNSHARDSREQUEST']._serialized_end=212
-  _globals['_ASSIGNSHARDSRESPONSE']._serialized_start=214
-  _globals['_ASSIGNSHARDSRESPONSE']._serialized_end=236
-  _globals['_DESCRIBESHARDSREQUEST']._serialized_start=238
-  _globals['_DESCRIBESHARDSREQUEST']._serialized_end=261
-  _globals['_DESCRIBESHARDSRESPONSE']._serialized_start=263
-  _globals['_DESCRIBESHARDSRESPONSE']._serialized_end=327
-  _globals['_SHARDSTATE']._serialized_start=330
-  _globals['_SHARDSTATE']._serialized_end=523
-  _globals['_SHARDSTATE_PHASE']._serialized_start=466
-  _globals['_SHARDSTATE_PHASE']._serialized_end=523
-  _globals['_DESCRIBEGROUPSREQUEST']._serialized_start=525
-  _globals['_DESCRIBEGROUPSREQUEST']._serialized_end=567
-  _globals['_DESCRIBEGROUPSRESPONSE']._serialized_start=569
-  _globals['_DESCRIBEGROUPSRESPONSE']._serialized_end=628
-  _globals['_GROUP']._serialized_start=631
-  _globals['_GROUP']._serialized_end=839
-  _globals['_GROUPMEMBER']._serialized_start=842
-  _globals['_GROUPMEMBER']._serialized_end=989
-  _globals['_COMMITTEDOFFSET']._serialized_start=992
-  _globals['_COMMITTEDOFFSET']._serialized_end=1128
-  _globals['_GROUPCOORDINATOR']._serialized_start=1131
-  _globals['_GROUPCOORDINATOR']._serialized_end=1583
+  _globals['_DESCRIBESHARDSREQUEST']._serialized_start=74
+  _globals['_DESCRIBESHARDSREQUEST']._serialized_end=97
+  _globals['_DESCRIBESHARDSRESPONSE']._serialized_start=99
+  _globals['_DESCRIBESHARDSRESPONSE']._serialized_end=163
+  _globals['_SHARDSTATE']._serialized_start=166
+  _globals['_SHARDSTATE']._serialized_end=359
+  _globals['_SHARDSTATE_PHASE']._serialized_start=302
+  _globals['_SHARDSTATE_PHASE']._serialized_end=359
+  _globals['_DESCRIBEGROUPSREQUEST']._serialized_start=361
+  _globals['_DESCRIBEGROUPSREQUEST']._serialized_end=403
+  _globals['_DESCRIBEGROUPSRESPONSE']._serialized_start=405
+  _globals['_DESCRIBEGROUPSRESPONSE']._serialized_end=488
+  _globals['_GROUP']._serialized_start=491
+  _globals['_GROUP']._serialized_end=699
+  _globals['_GROUPMEMBER']._serialized_start=702
+  _globals['_GROUPMEMBER']._serialized_end=849
+  _globals['_COMMITTEDOFFSET']._serialized_start=852
+  _globals['_COMMITTEDOFFSET']._serialized_end=1056
+  _globals['_GROUPCOORDINATOR']._serialized_start=1059
+  _globals['_GROUPCOORDINATOR']._serialized_end=1428
 # @@protoc_insertion_point(module_scope)

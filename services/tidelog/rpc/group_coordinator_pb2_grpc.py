@@ -40,11 +40,6 @@ class GroupCoordinatorStub:
                 request_serializer=tidelog_dot_v1_dot_types__pb2.UpdateMetadataRequest.SerializeToString,
                 response_deserializer=tidelog_dot_v1_dot_types__pb2.UpdateMetadataResponse.FromString,
                 _registered_method=True)
-        self.AssignShards = channel.unary_unary(
-                '/tidelog.v1.GroupCoordinator/AssignShards',
-                request_serializer=tidelog_dot_v1_dot_group__coordinator__pb2.AssignShardsRequest.SerializeToString,
-                response_deserializer=tidelog_dot_v1_dot_group__coordinator__pb2.AssignShardsResponse.FromString,
-                _registered_method=True)
         self.DescribeCluster = channel.unary_unary(
                 '/tidelog.v1.GroupCoordinator/DescribeCluster',
                 request_serializer=tidelog_dot_v1_dot_types__pb2.DescribeClusterRequest.SerializeToString,
@@ -71,13 +66,6 @@ class GroupCoordinatorServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def AssignShards(self, request, context):
-        """The shards this process owns from now on: gained ones are loaded, missing ones are given up.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
     def DescribeCluster(self, request, context):
         """Missing associated documentation comment in .proto file."""
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -85,13 +73,14 @@ class GroupCoordinatorServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DescribeShards(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """The shards that the controller has given to this process.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DescribeGroups(self, request, context):
-        """Groups of the owned shards with their members and committed offsets: what lag is computed from.
+        """Groups of the owned shards that are loaded, with their members, committed offsets and lag. Groups that are not here are left out.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -104,11 +93,6 @@ def add_GroupCoordinatorServicer_to_server(servicer, server):
                     servicer.UpdateMetadata,
                     request_deserializer=tidelog_dot_v1_dot_types__pb2.UpdateMetadataRequest.FromString,
                     response_serializer=tidelog_dot_v1_dot_types__pb2.UpdateMetadataResponse.SerializeToString,
-            ),
-            'AssignShards': grpc.unary_unary_rpc_method_handler(
-                    servicer.AssignShards,
-                    request_deserializer=tidelog_dot_v1_dot_group__coordinator__pb2.AssignShardsRequest.FromString,
-                    response_serializer=tidelog_dot_v1_dot_group__coordinator__pb2.AssignShardsResponse.SerializeToString,
             ),
             'DescribeCluster': grpc.unary_unary_rpc_method_handler(
                     servicer.DescribeCluster,
@@ -153,33 +137,6 @@ class GroupCoordinator:
             '/tidelog.v1.GroupCoordinator/UpdateMetadata',
             tidelog_dot_v1_dot_types__pb2.UpdateMetadataRequest.SerializeToString,
             tidelog_dot_v1_dot_types__pb2.UpdateMetadataResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def AssignShards(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/tidelog.v1.GroupCoordinator/AssignShards',
-            tidelog_dot_v1_dot_group__coordinator__pb2.AssignShardsRequest.SerializeToString,
-            tidelog_dot_v1_dot_group__coordinator__pb2.AssignShardsResponse.FromString,
             options,
             channel_credentials,
             insecure,

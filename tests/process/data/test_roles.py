@@ -186,7 +186,7 @@ def test_metrics_have_the_names_of_kafka(controller: FakeController, topic: str)
 
     page = eventually(text)
     assert f'kafka_server_brokertopicmetrics_bytesin_total{{topic="{topic}"}} 0.0' in page
-    assert f'kafka_log_log_logendoffset{{partition="1",topic="{topic}"}} 0.0' in page
+    assert f'kafka_log_log_logendoffset{{topic="{topic}",partition="1"}} 0.0' in page
     for name in (
         "kafka_server_replicamanager_leadercount",
         "kafka_server_replicamanager_underreplicatedpartitions",

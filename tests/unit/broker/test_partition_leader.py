@@ -1,11 +1,15 @@
 """The high watermark of a partition's leader (semantics, section 3.1)."""
 
+import pytest
+
 from tests.support.led_partition import LAG_MS, ME, THREE, TWO, Led
 from tidelog.broker.core.partition_leader import (
     HIGH_WATERMARK,
+    ISR,
     NOTHING,
     ProposeIsr,
 )
+from tidelog.kafka.errors import KafkaError
 from tidelog.kafka.types import LeaderEpoch, PartitionEpoch
 
 
@@ -105,3 +109,16 @@ def test_a_lowered_minimum_lets_it_move() -> None:
     led = Led((ME,), replicas=(ME, TWO), min_isr=2, end=5, now_ms=100_000)
     assert led.leader.on_min_insync_replicas_changed(1, 100_000) == HIGH_WATERMARK
     assert led.high_watermark == 5
+
+
+def test_who_is_in_sync_but_no_replica_any_more_is_waited_for_until_it_has_left() -> None:
+    """The end of a reassignment: broker 3 is to go, but may be elected as long as ZooKeeper has it in the ISR."""
+    led = Led((ME, TWO, THREE), replicas=(ME, TWO), end=10, high_watermark=4)
+    assert led.fetch(TWO, 10) == NOTHING
+    assert led.high_watermark == 4
+    with pytest.raises(KafkaError):
+        led.fetch(THREE, 10)
+    assert led.leader.on_lag_check(LAG_MS + 1) & ISR
+    assert led.proposal().isr == (ME, TWO)
+    assert led.leader.on_isr_written(led.proposal(), PartitionEpoch(8), LAG_MS + 1) == HIGH_WATERMARK
+    assert led.high_watermark == 10

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tidelog.group_coordinator.core.groups.limits import GroupLimits
@@ -120,7 +121,7 @@ class Coordination:
         def new_content() -> GroupContent:
             limits = GroupLimits.of(self._config)
             core = GroupShard(limits, self._groups.partition_exists, lambda: str(uuid.uuid4()))
-            return GroupContent(core, self._clock, self._process.timers, self._metrics.on_rebalance)
+            return GroupContent(core, self._clock, self._process.timers, self._metrics.note)
 
         return Shard(
             self._log(name),
@@ -128,7 +129,7 @@ class Coordination:
             new_content,
             self._clock,
             self._process.spawn,
-            self._metrics.on_loaded,
+            partial(self._metrics.on_loaded, "groups"),
             fetch_bytes=self._config.offsets_load_buffer_size,
             codec=Codec(self._config.offsets_topic_compression_codec),
         )
@@ -158,7 +159,7 @@ class Coordination:
             new_content,
             self._clock,
             self._process.spawn,
-            self._metrics.on_loaded,
+            partial(self._metrics.on_loaded, "transactions"),
             fetch_bytes=self._config.transaction_state_log_load_buffer_size,
             codec=Codec.NONE,
         )

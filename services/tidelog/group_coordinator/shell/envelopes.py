@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from ipaddress import ip_address
-from struct import Struct
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from tidelog.kafka.coordination.envelopes import encode_enveloped, read_envelope
 from tidelog.kafka.errors import KafkaCode
 from tidelog.kafka.wire.headers import encode_response, peek_request, read_client_id
 from tidelog.kafka.wire.messages.add_offsets_to_txn import ADD_OFFSETS_TO_TXN
@@ -14,7 +15,7 @@ from tidelog.kafka.wire.messages.delete_groups import DELETE_GROUPS
 from tidelog.kafka.wire.messages.describe_groups import DESCRIBE_GROUPS
 from tidelog.kafka.wire.messages.describe_transactions import DESCRIBE_TRANSACTIONS
 from tidelog.kafka.wire.messages.end_txn import END_TXN
-from tidelog.kafka.wire.messages.envelope import ENVELOPE, EnvelopeRequest, EnvelopeResponse
+from tidelog.kafka.wire.messages.envelope import ENVELOPE, EnvelopeResponse
 from tidelog.kafka.wire.messages.heartbeat import HEARTBEAT
 from tidelog.kafka.wire.messages.init_producer_id import INIT_PRODUCER_ID
 from tidelog.kafka.wire.messages.join_group import JOIN_GROUP
@@ -49,7 +50,9 @@ _TRANSACTION_APIS = (
 )  # fmt: skip
 _APIS: dict[int, Api] = {api.key: api for api in (*_GROUP_APIS, *_TRANSACTION_APIS)}
 _GROUP_KEYS = frozenset(api.key for api in _GROUP_APIS)
-_INT32 = Struct(">i")
+# In front of every frame.
+_LENGTH_BYTES = 4
+_HOSTS_KEPT = 4096
 _NO_BROKER = -1
 
 _logger = logs.get("envelopes")
@@ -81,9 +84,9 @@ class Envelopes:
         return ServedFrames(ENVELOPE, parse_versions("0"), self._serve)
 
     def _serve(self, context: RequestContext, frame: memoryview, at: int) -> None:
-        envelope = EnvelopeRequest.decode(context.version, frame, at)
+        start, end, client_host = read_envelope(frame, at)
         try:
-            asked = _opened(envelope, _broker_id(context.client_id))
+            asked = _opened(frame[start:end], client_host, _broker_id(context.client_id))
         except MalformedMessage as error:
             _logger.info("request refused", reason=str(error), broker=context.client_id)
             refusal = EnvelopeResponse(error_code=KafkaCode.INVALID_REQUEST)
@@ -98,15 +101,14 @@ class Envelopes:
             self._transactions.serve(cast("TransactionRequest", asked.request), asked.sender, answer)
 
 
-def _opened(envelope: EnvelopeRequest, broker_id: int) -> _Asked:
-    frame = memoryview(envelope.request_data)
+def _opened(frame: memoryview, client_host: bytes, broker_id: int) -> _Asked:
     key, version, correlation_id = peek_request(frame)
     api = _APIS.get(key)
     if api is None or version not in api.versions:
         raise MalformedMessage(f"API key {key} version {version} is not served by coordinators")
     client_id, body_at = read_client_id(frame, flexible=version in api.flexible)
     request: Request[Any] = api.request.decode(version, frame, body_at)
-    sender = Sender(version, client_id, _host_text(envelope.client_host_address), broker_id)
+    sender = Sender(version, client_id, _host_text(client_host), broker_id)
     return _Asked(request, correlation_id, key in _GROUP_KEYS, sender)
 
 
@@ -117,8 +119,8 @@ def _answer_to(context: RequestContext, asked: _Asked) -> Answer:
     def answer(response: Response) -> None:
         for code in error_codes(response):
             context.counts.errors[code] += 1
-        data = memoryview(encode_response(response, version, correlation_id))[_INT32.size :]
-        slot.fill(encode_response(EnvelopeResponse(response_data=bytes(data)), 0, envelope_id))
+        frame = memoryview(encode_response(response, version, correlation_id))
+        slot.fill(encode_enveloped(frame[_LENGTH_BYTES:], envelope_id))
 
     return answer
 
@@ -127,6 +129,7 @@ def _broker_id(client_id: str | None) -> int:
     return int(client_id) if client_id is not None and client_id.isdecimal() else _NO_BROKER
 
 
+@lru_cache(_HOSTS_KEPT)
 def _host_text(address: bytes) -> str:
     try:
         return f"/{ip_address(address)}"

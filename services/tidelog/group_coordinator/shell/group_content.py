@@ -14,7 +14,7 @@ from tidelog.runtime import logs
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from tidelog.group_coordinator.core.groups.effects import Effects, Rebalance, Write
+    from tidelog.group_coordinator.core.groups.effects import Effects, Write
     from tidelog.group_coordinator.core.groups.shard import GroupShard
     from tidelog.group_coordinator.core.groups.turn import Caller
     from tidelog.group_coordinator.core.records import CoordinatorRecord
@@ -31,13 +31,12 @@ _logger = logs.get("groups")
 
 
 class GroupContent:
-    def __init__(
-        self, core: GroupShard, clock: Clock, timers: Timers, on_rebalance: Callable[[Rebalance], None]
-    ) -> None:
+    def __init__(self, core: GroupShard, clock: Clock, timers: Timers, note: Callable[[Effects], None]) -> None:
+        """`note` takes what effects have for logs and metrics."""
         self.core = core
         self._clock = clock
         self._timers = timers
-        self._on_rebalance = on_rebalance
+        self._note = note
         self._appends: AppendQueue | None = None
         self._timer: TimerHandle | None = None
         self._timer_ms = 0
@@ -103,8 +102,8 @@ class GroupContent:
                 self._on_failed(write, KafkaCode.NOT_LEADER_OR_FOLLOWER)
         for token, answer in effects.replies:
             cast("Answer", token)(answer)
-        for rebalance in effects.rebalances:
-            self._on_rebalance(rebalance)
+        if effects.rebalances or effects.phases or effects.offsets_committed:
+            self._note(effects)
         if self._appends is not None:
             self._schedule()
 

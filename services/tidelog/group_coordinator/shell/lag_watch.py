@@ -58,6 +58,10 @@ class LagWatch:
         for group_id, partition, offset in self._committed():
             yield group_id, partition, offset, self._lags.lag(partition, offset, now_ms)
 
+    def lag(self, partition: Partition, committed_offset: int) -> Lag | None:
+        """None while the partition's end is not known."""
+        return self._lags.lag(partition, committed_offset, self._clock.now_ms())
+
     def _committed(self) -> Iterator[tuple[str, Partition, int]]:
         for shard in self._shards.groups.values():
             if shard.content is not None:

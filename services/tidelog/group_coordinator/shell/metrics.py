@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from tidelog.group_coordinator.core.groups.effects import RebalancePhase
 from tidelog.group_coordinator.core.groups.states import GroupState
 from tidelog.group_coordinator.core.transactions.states import TransactionState
 from tidelog.runtime import logs
@@ -15,11 +16,14 @@ if TYPE_CHECKING:
 
     from prometheus_client.core import Metric
 
-    from tidelog.group_coordinator.core.groups.effects import Rebalance
+    from tidelog.group_coordinator.core.groups.effects import Effects
     from tidelog.group_coordinator.shell.lag_watch import LagWatch
+    from tidelog.group_coordinator.shell.shard import Shard
     from tidelog.group_coordinator.shell.shards import Shards
     from tidelog.runtime.metrics import Metrics
 
+# A rebalance waits for members: from a round trip to the five minutes that clients give themselves between two polls.
+_REBALANCE_BUCKETS_S = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 _LOAD_BUCKETS_S = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 _GROUPS = gauge("kafka_coordinator_group_groups", "Groups of the shards of this process, by state.", ("state",))
@@ -29,6 +33,10 @@ _TRANSACTIONS = gauge(
 _SHARDS = gauge(
     "tidelog_shards", "Shards that this process owns, by what they hold and their phase.", ("holds", "phase")
 )
+_LOAD = gauge(
+    "tidelog_shard_last_load_seconds", "How long the last load of a shard took, with its fence.", ("topic", "partition")
+)
+_MEMBERS = gauge("kafka_consumergroup_members", "Members of the group.", ("consumergroup",))
 _OFFSETS = gauge("kafka_consumergroup_current_offset", "Committed offset.", ("consumergroup", "topic", "partition"))
 _LAG = gauge("kafka_consumergroup_lag", "Messages behind the high watermark.", ("consumergroup", "topic", "partition"))
 _LAG_SECONDS = gauge(
@@ -48,18 +56,34 @@ class CoordinatorMetrics:
         self._rebalances = metrics.counter(
             "tidelog_group_rebalances_total", "Rebalances that began, by their cause.", ["cause"]
         )
+        rebalance_time = metrics.histogram(
+            "tidelog_group_rebalance_seconds",
+            "How long phases of rebalances took: until all members had joined, then until the assignment was stored.",
+            ["phase"],
+            buckets=_REBALANCE_BUCKETS_S,
+        )
+        self._rebalance_time = {phase: rebalance_time.labels(phase=phase.value) for phase in RebalancePhase}
+        self._commits = metrics.counter("tidelog_group_offset_commits_total", "Offsets that groups have committed.")
         self._loads = metrics.histogram(
-            "tidelog_shard_load_seconds", "How long it took to fence and load a shard.", buckets=_LOAD_BUCKETS_S
+            "tidelog_shard_load_seconds",
+            "How long it took to fence and load a shard, by what it holds.",
+            ["holds"],
+            buckets=_LOAD_BUCKETS_S,
         )
         metrics.registry.register(_ShardCollector(shards))
         metrics.registry.register(_LagCollector(lag_watch))
 
-    def on_rebalance(self, rebalance: Rebalance) -> None:
-        self._rebalances.labels(cause=rebalance.cause.value).inc()
-        _logger.info("rebalance", group=rebalance.group_id, cause=rebalance.cause.value)
+    def note(self, effects: Effects) -> None:
+        for rebalance in effects.rebalances:
+            self._rebalances.labels(cause=rebalance.cause.value).inc()
+            _logger.info("rebalance", group=rebalance.group_id, cause=rebalance.cause.value)
+        for over in effects.phases:
+            self._rebalance_time[over.phase].observe(over.took_ms / 1000)
+        if effects.offsets_committed:
+            self._commits.inc(effects.offsets_committed)
 
-    def on_loaded(self, took_ms: float) -> None:
-        self._loads.observe(took_ms / 1000)
+    def on_loaded(self, holds: str, took_ms: float) -> None:
+        self._loads.labels(holds=holds).observe(took_ms / 1000)
 
 
 class _ShardCollector(CountedWhenAsked):
@@ -72,6 +96,8 @@ class _ShardCollector(CountedWhenAsked):
         yield self._groups()
         yield self._transactions()
         yield self._by_phase()
+        yield self._load_times()
+        yield self._members()
 
     def _groups(self) -> Metric:
         counts: Counter[GroupState] = Counter()
@@ -91,6 +117,19 @@ class _ShardCollector(CountedWhenAsked):
         held = [("groups", shard.phase) for shard in self._shards.groups.values()]
         held += [("transactions", shard.phase) for shard in self._shards.transactions.values()]
         return _SHARDS.by(((holds, phase.value), count) for (holds, phase), count in sorted(Counter(held).items()))
+
+    def _load_times(self) -> Metric:
+        held: list[Shard[Any]] = [*self._shards.groups.values(), *self._shards.transactions.values()]
+        return _LOAD.by(
+            ((shard.name.topic, str(shard.name.partition)), shard.load_took_ms / 1000)
+            for shard in held
+            if shard.load_took_ms is not None
+        )
+
+    def _members(self) -> Metric:
+        contents = (shard.content for shard in self._shards.groups.values())
+        cores = [content.core for content in contents if content is not None]
+        return _MEMBERS.by(((group.id,), len(group.members)) for core in cores for group in core.groups())
 
 
 class _LagCollector(CountedWhenAsked):

@@ -58,8 +58,9 @@ async def serve(config: GroupCoordinatorConfig, process: Process) -> None:
         lambda: _allocate_producer_ids(controller, config.coordinator_id, registrant),
         doubt.is_in_doubt,
     )
+    service = GroupCoordinatorService(mirror, coordination, config.coordinator_id, doubt.is_in_doubt)
     servicers: list[Servicer] = [
-        (group_coordinator_pb2_grpc.add_GroupCoordinatorServicer_to_server, GroupCoordinatorService(mirror)),
+        (group_coordinator_pb2_grpc.add_GroupCoordinatorServicer_to_server, service),
         (types_pb2_grpc.add_PresenceServicer_to_server, presence.PresenceService(registrant.incarnation)),
     ]
     async with (

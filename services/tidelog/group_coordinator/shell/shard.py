@@ -74,6 +74,8 @@ class Shard(Generic[C]):
         self.phase = Phase.FENCING
         # What is served; None while the shard is loaded.
         self.content: C | None = None
+        # How long it took to fence and load it the last time.
+        self.load_took_ms: float | None = None
         self._new_content = new_content
         self._clock = clock
         self._spawn: Spawn = spawn
@@ -124,7 +126,7 @@ class Shard(Generic[C]):
         self.content = content
         self.phase = Phase.ACTIVE
         content.begin(self._appends)
-        took_ms = self._clock.monotonic_ms() - started_ms
+        took_ms = self.load_took_ms = self._clock.monotonic_ms() - started_ms
         self._on_loaded(took_ms)
         _logger.info("shard loaded", shard=str(self.name), epoch=self.epoch, records=count, took_ms=round(took_ms))
 

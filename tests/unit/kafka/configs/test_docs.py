@@ -36,3 +36,12 @@ def test_a_page_that_differs_from_the_code_is_stale(
 
 def test_the_page_in_the_repository_is_fresh() -> None:
     assert gen_docs.stale_pages(gen_docs.DOCS) == []
+
+
+def test_every_metric_is_listed_with_its_labels() -> None:
+    page = gen_docs.metrics_page()
+    assert "| `tidelog_event_loop_lag_seconds` | histogram |  | How late the event loop runs its callbacks. |" in page
+    assert "| `kafka_log_log_size` | gauge | `topic`, `partition` | Bytes of the log. |" in page
+    assert "| `process_open_fds` | gauge |  |" in page
+    names = [line.split("`")[1] for line in page.splitlines() if line.startswith("| `")]
+    assert len(names) == len(set(names)), "a name is declared once"

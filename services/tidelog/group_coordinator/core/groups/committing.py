@@ -62,6 +62,7 @@ class OffsetsStored:
 
     def committed(self, turn: Turn) -> None:
         self._landed(turn)
+        turn.note_offsets_committed(len(self.partitions))
         turn.reply(self.token, self.answer)
 
     def failed(self, code: KafkaCode, turn: Turn) -> None:

@@ -60,10 +60,27 @@ class Rebalance(NamedTuple):
     cause: RebalanceCause
 
 
+class RebalancePhase(StrEnum):
+    # From when a rebalance begins until everyone has come, or is not waited for any longer.
+    JOIN = "join"
+    # From then on until everyone's assignment is stored.
+    SYNC = "sync"
+
+
+class PhaseOver(NamedTuple):
+    """How long a phase of a rebalance took, for metrics."""
+
+    phase: RebalancePhase
+    took_ms: int
+
+
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """Append the writes in this order; send the replies at once."""
+    """Append the writes in this order; send the replies at once. The rest is for logs and metrics."""
 
     writes: tuple[Write, ...] = ()
     replies: tuple[Reply, ...] = ()
     rebalances: tuple[Rebalance, ...] = ()
+    phases: tuple[PhaseOver, ...] = ()
+    # How many offsets came to be committed.
+    offsets_committed: int = 0

@@ -54,6 +54,10 @@ class Group:
         self.previous_state, self.state = self.state, state
         self.state_timestamp_ms = now_ms
 
+    def in_state_ms(self, now_ms: int) -> int:
+        """For how long it has been in its state."""
+        return max(now_ms - self.state_timestamp_ms, 0) if self.state_timestamp_ms is not None else 0
+
     def next_generation(self, now_ms: int) -> None:
         """The join phase is over: those who came are the members of the next generation."""
         self.generation += 1

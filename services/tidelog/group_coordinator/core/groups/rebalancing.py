@@ -5,7 +5,7 @@ when everyone has come, or when the longest rebalance timeout of all members is 
 are then removed, static ones stay until their session ends.
 """
 
-from tidelog.group_coordinator.core.groups.effects import Rebalance, RebalanceCause
+from tidelog.group_coordinator.core.groups.effects import PhaseOver, Rebalance, RebalanceCause, RebalancePhase
 from tidelog.group_coordinator.core.groups.group import Group, InitialDelay
 from tidelog.group_coordinator.core.groups.group_records import group_record
 from tidelog.group_coordinator.core.groups.limits import NEW_MEMBER_TIMEOUT_MS
@@ -109,6 +109,7 @@ def end_join_phase(group: Group, turn: Turn) -> None:
         turn.set_timer(Timer(TimerKind.JOIN, group.id), max(group.rebalance_timeout_ms, _LEAST_WAIT_MS))
         return
     turn.cancel_timer(Timer(TimerKind.JOIN, group.id))
+    turn.note_phase(PhaseOver(RebalancePhase.JOIN, group.in_state_ms(turn.now_ms)))
     group.next_generation(turn.now_ms)
     if group.state is EMPTY:
         turn.write(group_record(group, {}))

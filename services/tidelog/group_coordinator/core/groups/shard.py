@@ -14,7 +14,7 @@ reports in the order in which the batches lie in the log.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from tidelog.group_coordinator.core.groups import (
@@ -174,7 +174,16 @@ class GroupShard:
             case TimerKind.SYNC:
                 syncing.on_sync_phase_over(group, turn)
 
-    # ---- for metrics
+    # ---- for metrics, and for those who look at groups from outside
+
+    def groups(self) -> Iterable[Group]:
+        return self._state.groups.values()
+
+    def group(self, group_id: str) -> Group | None:
+        return self._state.groups.get(group_id)
+
+    def offsets_of(self, group_id: str) -> Mapping[Partition, CommittedOffset]:
+        return self._state.offsets.of_group(group_id)
 
     def count_by_state(self) -> Counter[GroupState]:
         return Counter(group.state for group in self._state.groups.values())

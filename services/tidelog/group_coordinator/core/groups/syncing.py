@@ -7,7 +7,7 @@ the log's answer is unknown, the generation is given up, so that nobody can act 
 from dataclasses import dataclass
 
 from tidelog.group_coordinator.core.groups.append_errors import group_error
-from tidelog.group_coordinator.core.groups.effects import RebalanceCause
+from tidelog.group_coordinator.core.groups.effects import PhaseOver, RebalanceCause, RebalancePhase
 from tidelog.group_coordinator.core.groups.formats import GroupValue
 from tidelog.group_coordinator.core.groups.group import Group
 from tidelog.group_coordinator.core.groups.group_records import group_record
@@ -96,6 +96,7 @@ def hand_out_assignments(group: Group, value: GroupValue, turn: Turn) -> None:
     if not _awaits_assignment(group, value.generation):
         return
     assignments = {member.member_id: member.assignment for member in value.members}
+    turn.note_phase(PhaseOver(RebalancePhase.SYNC, group.in_state_ms(turn.now_ms)))
     group.transition(STABLE, turn.now_ms)
     for member in group.members.values():
         member.assignment = assignments.get(member.id, b"")

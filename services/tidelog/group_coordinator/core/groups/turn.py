@@ -6,7 +6,15 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from tidelog.group_coordinator.core.groups.deadlines import Deadlines
-from tidelog.group_coordinator.core.groups.effects import Effects, Producer, Rebalance, Reply, Settlement, Write
+from tidelog.group_coordinator.core.groups.effects import (
+    Effects,
+    PhaseOver,
+    Producer,
+    Rebalance,
+    Reply,
+    Settlement,
+    Write,
+)
 from tidelog.group_coordinator.core.groups.limits import GroupLimits
 from tidelog.group_coordinator.core.groups.offsets import OffsetStore
 
@@ -70,7 +78,7 @@ _NOTHING = Nothing()
 class Turn:
     """Handlers change soft state and collect here what is to be written and answered."""
 
-    __slots__ = ("_rebalances", "_replies", "_writes", "now_ms", "shard")
+    __slots__ = ("_offsets_committed", "_phases", "_rebalances", "_replies", "_writes", "now_ms", "shard")
 
     def __init__(self, shard: ShardState, now_ms: int) -> None:
         self.shard = shard
@@ -78,6 +86,8 @@ class Turn:
         self._writes: list[Write] = []
         self._replies: list[Reply] = []
         self._rebalances: list[Rebalance] = []
+        self._phases: list[PhaseOver] = []
+        self._offsets_committed = 0
 
     def reply(self, token: object, answer: "Response") -> None:
         self._replies.append(Reply(token, answer))
@@ -94,6 +104,12 @@ class Turn:
     def note(self, rebalance: Rebalance) -> None:
         self._rebalances.append(rebalance)
 
+    def note_phase(self, over: PhaseOver) -> None:
+        self._phases.append(over)
+
+    def note_offsets_committed(self, count: int) -> None:
+        self._offsets_committed += count
+
     def set_timer(self, timer: Timer, delay_ms: int) -> None:
         self.shard.deadlines.set(timer, self.now_ms + delay_ms)
 
@@ -101,4 +117,10 @@ class Turn:
         self.shard.deadlines.cancel(timer)
 
     def effects(self) -> Effects:
-        return Effects(tuple(self._writes), tuple(self._replies), tuple(self._rebalances))
+        return Effects(
+            tuple(self._writes),
+            tuple(self._replies),
+            tuple(self._rebalances),
+            tuple(self._phases),
+            self._offsets_committed,
+        )

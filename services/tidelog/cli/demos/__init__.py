@@ -1,0 +1,1 @@
+"""Demonstrations: programs that use a cluster and show that it keeps its promises."""

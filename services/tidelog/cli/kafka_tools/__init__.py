@@ -1,0 +1,1 @@
+"""Kafka's own command lines: their flags, their output, one file a tool."""

@@ -4,11 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 PYTEST := $(BIN)/pytest
-SOURCES := services tests tools deploy
+SOURCES := services spark tests tools deploy
 CHART := deploy/helm/tidelog
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up down status check format proto docs requirements test unit sim process bench-log bench-processes interop bench-kafka bench-sdk image image-contents kube-up kube-down e2e containers clean
+.PHONY: help setup up down status check format proto docs requirements test unit sim process bench-log bench-processes bench-groups interop bench-kafka bench-sdk image image-contents kube-up kube-down e2e containers pipeline bench-spark clean
 
 help: ## List every target in a line each
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -82,6 +82,9 @@ interop: setup ## Stock Kafka clients, Kafka's own tools (java and mvn, skipped 
 bench-processes: setup ## Start-up time, memory and failover of the processes, also with many partitions, printed as a table
 	$(BIN)/python -m tools.bench.bench_processes
 
+bench-groups: setup ## Joins, commits, heartbeats of many groups and the death of a coordinator, printed as a table
+	$(BIN)/python -m tools.bench.bench_groups
+
 bench-kafka: setup ## The same work on Apache Kafka (java, mvn) and Tidelog in one run, with ratios: five minutes
 	$(BIN)/python -m tools.bench.bench_kafka
 
@@ -105,6 +108,12 @@ containers: setup ## The images in a container engine with testcontainers; skipp
 
 bench-sdk: setup ## The SDK beside aiokafka, kafka-python and confluent-kafka on one cluster, printed as a table
 	$(BIN)/python tools/bench/bench_sdk.py
+
+pipeline: setup ## A cluster, traffic, and the activity job on Spark for a minute; shows what it counted and the lag (Java 17+)
+	@$(BIN)/python -m tools.pipeline
+
+bench-spark: setup ## format("tidelog") beside format("kafka") on one cluster, printed as a table (RECORDS=2000000; Java 17+)
+	$(BIN)/python -m tools.bench.bench_spark $(RECORDS)
 
 clean: ## Remove what the targets made, .venv included
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis dist

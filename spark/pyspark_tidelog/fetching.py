@@ -1,0 +1,69 @@
+"""What one task does: fetch its range of offsets, one answer ahead of the one that is being turned into Arrow."""
+
+import logging
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pyspark_tidelog.batches import open_batches
+from pyspark_tidelog.fetch_call import Fetched, fetch
+from pyspark_tidelog.losses import loss_error
+from pyspark_tidelog.options import ReaderOptions
+from pyspark_tidelog.ranges import OffsetRange
+from pyspark_tidelog.session import Session, session_for
+from tidelog.client.records import TopicPartition
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_log = logging.getLogger(__name__)
+
+
+def read_range(wanted: OffsetRange, options: ReaderOptions, columns: tuple[str, ...]) -> "Iterator[pa.RecordBatch]":
+    """Every visible record of the range, an Arrow batch for each answer of a broker."""
+    from pyspark_tidelog.arrow import to_arrow
+
+    session = session_for(options.settings)
+    config = session.client.config
+    is_committed = config.isolation_level == "read_committed"
+    for answer, start in _answers(session, wanted, options):
+        aborted = answer.aborted if is_committed else None
+        batches = list(open_batches(answer.records, start, wanted.end, aborted, check_crcs=config.check_crcs))
+        if batches:
+            yield to_arrow(batches, wanted.topic, wanted.partition, columns)
+
+
+def _answers(session: Session, wanted: OffsetRange, options: ReaderOptions) -> Iterator[tuple[Fetched, int]]:
+    """Answers with records, and the offset for which each was asked."""
+    partition, at = TopicPartition(wanted.topic, wanted.partition), wanted.start
+    patience_s = options.poll_timeout_ms / 1000
+    under_way = session.begin(fetch(session, partition, at, options.poll_timeout_ms))
+    progress_at = time.monotonic()
+    while at < wanted.end:
+        answer, asked = under_way.result(), at
+        if answer.is_out_of_range:
+            at = _after_gap(session, partition, at, wanted.end, options)
+        elif answer.next_offset is not None:
+            at = answer.next_offset
+        if at > asked:
+            progress_at = time.monotonic()
+        elif time.monotonic() - progress_at > patience_s:
+            raise TimeoutError(
+                f"{partition}: no records from offset {at} on within {options.poll_timeout_ms} ms, and the range ends "
+                f"at {wanted.end}; kafkaConsumer.pollTimeoutMs says how long to wait."
+            )
+        if at < wanted.end:
+            under_way = session.begin(fetch(session, partition, at, options.poll_timeout_ms))
+        if answer.records:
+            yield answer, asked
+
+
+def _after_gap(session: Session, partition: TopicPartition, at: int, end: int, options: ReaderOptions) -> int:
+    """Retention was faster than the task: the first offset that is left, or the end of the range."""
+    start = session.run(session.client.beginning_offsets([partition]))[partition]
+    after = min(start, end) if start > at else end
+    loss = f"{partition} lost offsets {at} to {after - 1} while they were read; its log begins at {start} now"
+    if options.fail_on_data_loss:
+        raise loss_error([loss])
+    _log.warning("failOnDataLoss is false, going on without what is gone: %s", loss)
+    return after

@@ -1,0 +1,43 @@
+"""How far a query is, told to a consumer group, so that its lag is seen where all lags are. Spark's checkpoint decides."""
+
+import logging
+from collections.abc import Mapping
+
+from pyspark_tidelog.session import session_for
+from tidelog.client.errors import ClientError
+from tidelog.client.records import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
+from tidelog.client.shell.coordinators import Coordinator, KeyType
+from tidelog.client.shell.group_calls import commit_request
+from tidelog.kafka.errors import KafkaError
+from tidelog.kafka.wire.messages.offset_commit import OffsetCommitResponse
+
+_log = logging.getLogger(__name__)
+# A query must not wait long for what only people look at.
+_TIMEOUT_MS = 5000
+
+
+class GroupMirror:
+    """Commits the offsets of finished batches for a group that has no members."""
+
+    def __init__(self, group_id: str, settings: Mapping[str, str]) -> None:
+        self._group_id = group_id
+        self._settings = settings
+        self._told: Mapping[TopicPartition, int] = {}
+
+    def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Tell the group unless it knows. Never raises: the next batch commits again."""
+        if offsets == self._told:
+            return
+        try:
+            session = session_for(self._settings)
+            coordinator = Coordinator(session.client, self._group_id, KeyType.GROUP)
+            wanted = {each: OffsetAndMetadata(offset) for each, offset in offsets.items()}
+            request = commit_request(ConsumerGroupMetadata(self._group_id), wanted)
+            session.run(coordinator.call(lambda: request, _worst, timeout_ms=_TIMEOUT_MS))
+            self._told = dict(offsets)
+        except (KafkaError, ClientError) as error:
+            _log.warning("group %s was not told of the offsets of the last batch: %s", self._group_id, error)
+
+
+def _worst(answer: OffsetCommitResponse) -> int:
+    return next((each.error_code for topic in answer.topics for each in topic.partitions if each.error_code), 0)

@@ -1,0 +1,56 @@
+"""Batch reading: offsets are settled when the query is planned, and each task reads a range of them."""
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
+
+from pyspark_tidelog.discovery import Discovery
+from pyspark_tidelog.errors import OptionError
+from pyspark_tidelog.fetching import read_range
+from pyspark_tidelog.losses import loss_error
+from pyspark_tidelog.options import ReaderOptions
+from pyspark_tidelog.ranges import OffsetRange, cut
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+
+
+class TidelogReader(DataSourceReader):
+    """Reads from where to where the options say."""
+
+    def __init__(self, options: ReaderOptions, schema: StructType) -> None:
+        self._options = options
+        self._columns = tuple(schema.fieldNames())
+
+    def partitions(self) -> list[InputPartition]:
+        discovery = Discovery(self._options)
+        discovery.check_reachable()
+        extent = discovery.extent()
+        starts = discovery.resolve("startingOffsets", self._options.starting, extent)
+        ends = discovery.resolve("endingOffsets", self._options.ending, extent)
+        ranges = []
+        for partition in sorted(starts):
+            start = starts[partition]
+            if start < extent.starts[partition]:
+                self._on_gap(f"{partition} lost offsets {start} to {extent.starts[partition] - 1}")
+                start = extent.starts[partition]
+            if start > ends[partition]:
+                raise OptionError(
+                    f"startingOffsets: {start} of {partition} lies beyond the end of the query, {ends[partition]}."
+                )
+            ranges.append(OffsetRange(*partition, start, ends[partition]))
+        found: list[InputPartition] = []
+        found.extend(cut(ranges, self._options.partitions_min, self._options.records_per_partition_max))
+        # Spark takes no partitions for one that it makes up itself.
+        return found or [OffsetRange("", 0, 0, 0)]
+
+    def read(self, partition: InputPartition) -> "Iterator[pa.RecordBatch]":
+        assert isinstance(partition, OffsetRange), "made by partitions()"
+        return read_range(partition, self._options, self._columns) if partition.count else iter(())
+
+    def _on_gap(self, loss: str) -> None:
+        if self._options.fail_on_data_loss:
+            raise loss_error([loss])

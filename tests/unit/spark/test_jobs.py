@@ -1,0 +1,60 @@
+"""The jobs around Spark: arguments, traffic, samples, progress."""
+
+import importlib
+import json
+import random
+from collections import Counter
+from datetime import UTC, datetime
+
+import pytest
+
+from jobs.progress import lag_of, read_progress
+from jobs.scrape import samples
+from jobs.traffic import traffic
+
+
+@pytest.mark.parametrize("job", ["activity", "copy", "export", "logs", "operations", "scrape", "traffic"])
+def test_every_job_helps(job: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        importlib.import_module(f"jobs.{job}").main(["--help"])
+    assert ended.value.code == 0
+    assert "--bootstrap" in capsys.readouterr().out
+
+
+def test_traffic_has_favourites_and_latecomers_and_is_the_same_for_a_seed() -> None:
+    made = [traffic(random.Random(number), 1_000_000.0) for number in range(2000)]
+    assert made == [traffic(random.Random(number), 1_000_000.0) for number in range(2000)]
+    assert {each.topic for each in made} == {"pageviews", "service-logs"}
+    events = [json.loads(each.value) for each in made if each.topic == "pageviews"]
+    pages = Counter(each["page"] for each in events)
+    assert pages.most_common(1)[0][0] == "/"
+    assert {each["kind"] for each in events} == {"view", "search"}
+    assert 0 < sum(each["at"] < "1970-01-12T13:46:40" for each in events) < len(events) / 10
+
+
+def test_samples_of_counters_and_lags() -> None:
+    text = '# TYPE a counter\na_total{x="1"} 5\n# TYPE b gauge\nb 1\n# TYPE g_lag gauge\ng_lag 3\n'
+    found = [json.loads(value) for _, value in samples(text, "h:1", datetime(2026, 1, 1, tzinfo=UTC))]
+    assert [(each["name"], each["labels"], each["value"]) for each in found] == [
+        ("a_total", {"x": "1"}, 5.0),
+        ("g_lag", {}, 3.0),
+    ]
+
+
+def test_progress_tells_rate_time_and_lag() -> None:
+    source = {"endOffset": {"t": {"0": 5, "1": 7}, "$ids": {"t": "i"}}, "latestOffset": {"t": {"0": 9, "1": 7}}}
+    told = {
+        "id": "i",
+        "name": "copy",
+        "batchId": 3,
+        "numInputRows": 10,
+        "processedRowsPerSecond": 5.0,
+        "durationMs": {"triggerExecution": 2000},
+        "sources": [source],
+    }
+    assert str(read_progress(told)) == "copy: batch 3, 10 rows in 2.0 s (5/s), lag 4"
+
+
+def test_lag_of_sources_that_tell_nothing_is_none() -> None:
+    assert lag_of(None, None) == 0
+    assert lag_of('{"t": {"0": 1}}', '{"t": {"0": 3}}') == 2

@@ -38,6 +38,7 @@ def main() -> int:
         if outcome.broken is not None:
             broken += 1
             sys.stdout.write(f"{outcome}\nonce more: {again} FIRST={outcome.seed} SEEDS=1\n\n")
+            sys.stdout.flush()
             if bug is not None:
                 break
         elif asked.seeds == 1:

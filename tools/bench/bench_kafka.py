@@ -27,11 +27,13 @@ import confluent_kafka
 import confluent_kafka.admin
 import psutil
 
+from tools.bench.group_cases import commit_latencies, join_seconds
 from tools.bench.kafka_peer import KafkaPeer, fetch_jars
 from tools.bench.tidelog_peer import TidelogPeer
 
 KAFKA_PORTS, TIDELOG_PORTS = 22_000, 22_100
 PARTITIONS = 6
+GROUP_PARTITIONS = 20
 TOUCHED_BYTES = 2_000_000_000
 CASE_BYTES_MAX = 2_000_000_000
 GIVE_UP_S = 180.0
@@ -72,6 +74,9 @@ MEASURES = {
     "small": Measure("one record per request, acks=1, 5 in flight", "1/s", ">= 1.5 x"),
     "small cpu": Measure("  server CPU", "ms each", "<= 0.6 x"),
     "small p99": Measure("  p99", "ms", ""),
+    "join": Measure("group of 10 joins", "s", "<= 0.8 x"),
+    "commit": Measure("sync commits of one consumer", "1/s", ">= 1.2 x"),
+    "commit p99": Measure("  p99", "ms", ""),
     "start": Measure("start of all brokers to the first produce", "s", "<= 0.7 x"),
     "rss idle": Measure("RSS of the largest broker, idle", "MB", "80 MB"),
     "rss after": Measure("RSS of the largest broker, after the run", "MB", "200 MB"),
@@ -161,6 +166,7 @@ class Runner:
         self._produce_and_consume("produce 1MB", 1024, {"batch.size": 1_000_000, "linger.ms": 50}, None)
         self._produce_and_consume(None, 100, {}, "consume 100B")
         self._small()
+        self._groups()
         self._figures.add("rss after", self._largest_broker())
 
     def _produce_and_consume(
@@ -237,6 +243,13 @@ class Runner:
             self._figures.add("small", len(latencies) / took)
             self._figures.add("small cpu", cpu * 1000 / len(latencies))
             self._figures.add("small p99", latencies[len(latencies) * 99 // 100] * 1000)
+
+    def _groups(self) -> None:
+        with self._topic(GROUP_PARTITIONS) as topic:
+            self._figures.add("join", join_seconds(self._config(), topic, GROUP_PARTITIONS, 10))
+            latencies = sorted(commit_latencies(self._config(), topic, self._seconds))
+            self._figures.add("commit", len(latencies) / sum(latencies))
+            self._figures.add("commit p99", latencies[len(latencies) * 99 // 100] * 1000)
 
     def _config(self, **more: Any) -> dict[str, Any]:
         common = {"bootstrap.servers": self._peer.bootstrap, "broker.address.family": "v4", "log_level": 2}

@@ -28,7 +28,8 @@ _BROKER = """broker.id={id}
 listeners=PLAINTEXT://127.0.0.1:{port}
 zookeeper.connect=127.0.0.1:{zookeeper_port}
 log.dirs={folder}/data
-offsets.topic.replication.factor=1
+offsets.topic.replication.factor={offsets_replicas}
+group.initial.rebalance.delay.ms=0
 log.segment.delete.delay.ms=1000
 """
 _ZOOKEEPER = """dataDir={folder}/data
@@ -78,7 +79,13 @@ class KafkaPeer:
         self._start("zookeeper", ("-Xmx256m",), "org.apache.zookeeper.server.quorum.QuorumPeerMain", zookeeper)
         for id in range(self._brokers):
             name = f"broker-{id}"
-            settings = _BROKER.format(id=id, port=port + 1 + id, zookeeper_port=port, folder=self._folder / name)
+            settings = _BROKER.format(
+                id=id,
+                port=port + 1 + id,
+                zookeeper_port=port,
+                folder=self._folder / name,
+                offsets_replicas=min(3, self._brokers),
+            )
             self._start(name, _JVM, "kafka.Kafka", settings)
 
     def pids(self) -> dict[str, int]:

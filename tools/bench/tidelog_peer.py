@@ -25,6 +25,8 @@ class TidelogPeer:
         """Start everything; it is ready when it answers."""
         command = self._command("up", "--detach", "--json", "--port-base", str(self._port_base))
         command += ["--brokers", str(self._brokers), "--config", "log.segment.delete.delay.ms=1000"]
+        command += ["--config", "group.initial.rebalance.delay.ms=0"]
+        command += ["--config", f"offsets.topic.replication.factor={min(3, self._brokers)}"]
         self._up = subprocess.Popen(command, stdout=subprocess.DEVNULL, text=True)
 
     def pids(self) -> dict[str, int]:

@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.batches import batch
 from tests.support.hosting_broker import HostingBroker
+from tidelog.group_coordinator.core.transactions.state_records import decode_key
 from tidelog.kafka.cluster import CONSUMER_OFFSETS, TRANSACTION_STATE, ShardOwner
 from tidelog.kafka.coordination.fencing import (
     fence_marker,
@@ -17,7 +18,7 @@ from tidelog.kafka.coordination.fencing import (
 from tidelog.kafka.errors import KafkaCode
 from tidelog.kafka.records.control import EndTransactionMarker, MarkerType, encode_marker
 from tidelog.kafka.records.header import TRANSACTIONAL, read_header
-from tidelog.kafka.records.record import Record
+from tidelog.kafka.records.record import Record, read_records
 
 TOPIC = CONSUMER_OFFSETS.encode()
 OLD, NEW = fence_of(3), fence_of(4)
@@ -194,3 +195,8 @@ def test_a_transactional_batch_needs_a_transactional_id(shard: Shard) -> None:
     shard.broker.producing.append(named, b"t", 0, memoryview(written))
     assert production.answers[0].error_code == KafkaCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     assert named.answers[0].error_code == 0
+
+
+def test_a_loading_shard_passes_over_the_marker_of_transactions() -> None:
+    (stored,) = read_records(fence_marker(TRANSACTION_STATE, 3, NEW, 1000))
+    assert decode_key(stored.key or b"") is None, "a key of a version that no coordinator knows"

@@ -5,7 +5,7 @@ import time
 
 from tidelog.cli.reading import until_signal
 from tidelog.cli.target import Target
-from tidelog.client import KafkaCode, KafkaError, NewTopic, TopicPartition
+from tidelog.client import KafkaCode, KafkaError, NewTopic, RecordMetadata, TopicPartition
 
 _PAUSE_S = 0.2
 
@@ -51,11 +51,14 @@ async def _send(
             begun = time.perf_counter()
             delivery = producer.send(topic, f"Message_{number}".encode(), str(number).encode())
 
-            def tell(metadata: object, error: BaseException | None, number: int = number, begun: float = begun) -> None:
-                if error is None:
+            def tell(
+                metadata: RecordMetadata | None, _: BaseException | None, number: int = number, begun: float = begun
+            ) -> None:
+                if metadata is not None:
                     sent.append(number)
                     took_ms = (time.perf_counter() - begun) * 1000
-                    print(f"Sent message ({number}, Message_{number}) to {metadata} in {took_ms:.0f} ms")
+                    place = f"partition({metadata.partition}), offset({metadata.offset})"
+                    print(f"Sent message ({number}, Message_{number}) to {place} in {took_ms:.0f} ms")
 
             delivery.add_callback(tell)
             if sync:

@@ -3,9 +3,9 @@
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Coroutine
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from tidelog.client.configs.client import ClientConfig
 from tidelog.client.core.cluster import ClusterView
@@ -23,6 +23,8 @@ R = TypeVar("R", bound=Response)
 # What tells that a broker, or the way to it, is gone. TimeoutError is an OSError.
 NETWORK_FAULTS = (OSError, ConnectionLostError, MalformedMessage)
 
+# How long a broker may take to answer before another one is tried; doubled in each round.
+_FIRST_PATIENCE_S = 1.0
 _NEWEST_API_VERSIONS = 3
 _SOFTWARE = ("tidelog-client", "0.1.0")
 
@@ -117,10 +119,12 @@ class Connections:
         """A link to whichever broker answers: one in use, else any known one, else one of `bootstrap.servers`."""
         deadline = time.monotonic() + timeout_ms / 1000
         backoff_s = self.config.reconnect_backoff_ms / 1000
+        patience_s = _FIRST_PATIENCE_S
         while True:
-            link = await self._first_that_opens()
+            link = await self._first_that_opens(patience_s)
             if link is not None:
                 return link
+            patience_s *= 2
             if time.monotonic() + backoff_s > deadline:
                 servers = ",".join(self.config.bootstrap_servers)
                 raise NoBrokerError(f"bootstrap.servers: none of {servers} could be reached within {timeout_ms} ms")
@@ -139,25 +143,26 @@ class Connections:
 
     # ---- opening
 
-    async def _first_that_opens(self) -> Link | None:
+    async def _first_that_opens(self, patience_s: float) -> Link | None:
+        """Ask one after the other; who takes longer than the patience is passed over, as it may just hang."""
         in_use = [link for link in self._links.values() if link.is_open]
         if in_use:
             return min(in_use, key=lambda link: link.connection.in_flight)
         nodes = list(self.view.nodes)
         random.shuffle(nodes)
         for node_id in nodes:
-            if link := await _unless_unreachable(lambda node_id=node_id: self.link(node_id)):  # type: ignore[misc]
+            if link := await _unless_unreachable(self.link(node_id), patience_s):
                 return link
-        return await self._bootstrap_link()
+        return await self._bootstrap_link(patience_s)
 
-    async def _bootstrap_link(self) -> Link | None:
+    async def _bootstrap_link(self, patience_s: float) -> Link | None:
         if self._bootstrap is not None and self._bootstrap.is_open:
             return self._bootstrap
         servers = list(self.config.bootstrap_servers)
         random.shuffle(servers)
         for server in servers:
             host, _, port = server.rpartition(":")
-            self._bootstrap = await _unless_unreachable(lambda: self._open(host.strip("[]"), int(port)))  # noqa: B023
+            self._bootstrap = await _unless_unreachable(self._open(host.strip("[]"), int(port)), patience_s)
             if self._bootstrap is not None:
                 return self._bootstrap
         return None
@@ -197,9 +202,10 @@ class Connections:
         trouble.retry_at = time.monotonic() + wait_ms / 1000 * random.uniform(0.8, 1.2)  # noqa: S311  no secret
 
 
-async def _unless_unreachable(opening: Callable[[], Awaitable[Link]]) -> Link | None:
+async def _unless_unreachable(opening: Coroutine[Any, Any, Link], patience_s: float) -> Link | None:
     try:
-        return await opening()
+        async with asyncio.timeout(patience_s):
+            return await opening
     except NETWORK_FAULTS:
         return None
 

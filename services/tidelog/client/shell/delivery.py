@@ -83,9 +83,6 @@ class Delivery:
         for listener in waiting or ():
             listener()
 
-    def stamp(self, timestamp: int) -> None:
-        self._timestamp = timestamp
-
 
 def _report(delivery: Delivery, callback: DeliveryCallback) -> None:
     error = delivery.exception()

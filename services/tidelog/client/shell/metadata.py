@@ -8,7 +8,7 @@ from tidelog.client.configs.client import ClientConfig
 from tidelog.client.core.cluster import ClusterView, TopicInfo
 from tidelog.client.errors import NoBrokerError, RequestTimeoutError
 from tidelog.client.shell.connections import NETWORK_FAULTS, Connections
-from tidelog.kafka.errors import PROPERTIES, KafkaCode, KafkaError
+from tidelog.kafka.errors import PROPERTIES, KafkaError
 from tidelog.kafka.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 
 
@@ -145,7 +145,3 @@ class Metadata:
             servers = ",".join(self._config.bootstrap_servers)
             return NoBrokerError(f"bootstrap.servers: none of {servers} answered within {timeout_ms} ms")
         return RequestTimeoutError(f"no metadata within {timeout_ms} ms")
-
-
-def is_retriable(code: KafkaCode) -> bool:
-    return PROPERTIES[code].retriable

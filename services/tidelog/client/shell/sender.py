@@ -17,12 +17,11 @@ from tidelog.client.core.cluster import NO_LEADER
 from tidelog.client.core.identity import ProducerIdentity
 from tidelog.client.core.partition_queue import PartitionQueue
 from tidelog.client.core.verdicts import Verdict, judge
-from tidelog.client.errors import DeliveryTimeoutError, ProducerFencedError
+from tidelog.client.errors import DeliveryTimeoutError
 from tidelog.client.shell.connections import NETWORK_FAULTS, Connections, Link
 from tidelog.client.shell.metadata import Metadata
 from tidelog.client.shell.produce_call import NO_ANSWER, Answer, produce
-from tidelog.kafka.errors import PROPERTIES, KafkaCode, KafkaError
-from tidelog.kafka.wire.messages.produce import PRODUCE
+from tidelog.kafka.errors import PROPERTIES, KafkaCode
 
 _log = logging.getLogger("tidelog.client.producer")
 
@@ -286,15 +285,3 @@ class Sender:
             batch.fail(error)
         if expired:
             self.on_progress()
-
-
-def fenced_or_plain(code: KafkaCode, message: str) -> KafkaError:
-    """The error of a code, with a type of its own where the producer was replaced."""
-    if code in (KafkaCode.PRODUCER_FENCED, KafkaCode.INVALID_PRODUCER_EPOCH):
-        return ProducerFencedError(code, message)
-    return KafkaError(code, message)
-
-
-def supports_compression(link: Link, compression: str) -> bool:
-    """zstd came with version 7 of Produce."""
-    return compression != "zstd" or link.offers(PRODUCE, 7)

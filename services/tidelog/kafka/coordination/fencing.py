@@ -29,7 +29,7 @@ SHARD_PRODUCER_IDS = range(_FIRST_PRODUCER_ID, _FIRST_PRODUCER_ID + len(_TOPICS)
 _ATTEMPTS_MAX = 1 << 32
 _PRODUCER_EPOCH_MAX = 32_767
 # A version of the key that no coordinator of Kafka has; one key for all markers, so that compaction keeps the last.
-_MARKER_KEY = Struct(">h").pack(32_767)
+_MARKER_KEY = Struct(">hh").pack(32_767, 0)
 _MARKER_VALUE = Struct(">hi")
 
 

@@ -7,7 +7,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TARGETS = {
     "runtime.txt": ["pyproject.toml"],  # the four services: what the image installs
-    "dev.txt": ["--extra", "local", "pyproject.toml", "requirements/dev.in"],  # `make up`, `make check`, `make test`
+    "dev.txt": [
+        "--extra",
+        "local",
+        "--extra",
+        "spark",
+        "pyproject.toml",
+        "requirements/dev.in",
+    ],  # `make up`, `make check`, `make test`
 }
 FLAGS = (
     "--quiet --upgrade --universal --python-version 3.11 --generate-hashes --strip-extras"

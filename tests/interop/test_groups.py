@@ -1,6 +1,7 @@
 """Groups of stock clients, each with the assignors it has: members come, leave, die, sleep, restart and commit."""
 
 import itertools
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-from tests.support.member_process import SESSION_MS, MemberProcess
+from tests.support.member_process import MemberProcess, Subscription
 from tests.support.services import Services
 from tests.support.waiting import WAIT_S, eventually, never
 from tests.support.zookeeper import EmbeddedZookeeper
@@ -17,6 +18,9 @@ from tests.support.zookeeper import EmbeddedZookeeper
 pytestmark = pytest.mark.timeout(600)
 
 PARTITIONS = 6
+SESSION_MS = 6_000
+# Longer than a JVM takes to start on a busy machine.
+LONG_SESSION_MS = 60_000
 RECORDS = 60
 ASSIGNORS = {
     "confluent": ("range", "roundrobin", "cooperative-sticky"),
@@ -27,6 +31,8 @@ ASSIGNORS = {
 EVERY_ASSIGNOR = [(client, strategy) for client, strategies in ASSIGNORS.items() for strategy in strategies]
 # Java's tool commits by itself what it has read, and takes no commands.
 COMMANDED = ["confluent", "kafka-python", "aiokafka"]
+
+REFUSED = re.compile("UNKNOWN_MEMBER_ID|ILLEGAL_GENERATION|UnknownMemberId|IllegalGeneration|CommitFailedError")
 
 _names = itertools.count()
 
@@ -66,8 +72,11 @@ class Scene:
             producer.produce(self.name, str(number).encode(), partition=number % PARTITIONS)
         assert producer.flush(WAIT_S) == 0
 
-    def join(self, client: str, strategy: str, instance: str | None = None) -> MemberProcess:
-        member = MemberProcess(self.folder, client, strategy, self.bootstrap, self.name, self.name, instance)
+    def join(
+        self, client: str, strategy: str, instance: str | None = None, session_ms: int = SESSION_MS
+    ) -> MemberProcess:
+        subscription = Subscription(client, strategy, self.bootstrap, self.name, self.name, session_ms, instance)
+        member = MemberProcess(self.folder, subscription)
         self.members.append(member)
         return member
 
@@ -117,11 +126,11 @@ def test_members_join_leave_and_are_killed(scene: Scene, client: str, strategy: 
 
 @pytest.mark.parametrize("client", list(ASSIGNORS))
 def test_a_static_member_restarts_without_a_rebalance(scene: Scene, client: str) -> None:
-    first, second = scene.join(client, "range", "one"), scene.join(client, "range", "two")
+    first, second = (scene.join(client, "range", instance, LONG_SESSION_MS) for instance in ("one", "two"))
     scene.await_shares(first, second)
     had, told = second.owned, first.rebalances
     second.kill()
-    again = scene.join(client, "range", "two")
+    again = scene.join(client, "range", "two", LONG_SESSION_MS)
     eventually(lambda: again.owned == had)
     never(lambda: first.rebalances != told, 2.0)
     scene.await_shares(first, again)
@@ -163,10 +172,11 @@ def test_a_member_that_slept_beyond_its_session_cannot_commit(scene: Scene, clie
     finally:
         sleeper.resume()
     succeeded, why = eventually(sleeper.commits)[0]
-    assert not succeeded, why
+    assert not succeeded
+    # In the words of each client: 22 or 25, as the coordinator said, and nothing that the client found out by itself.
+    assert REFUSED.search(why), why
     assert scene.committed() == 0
     scene.await_shares(sleeper, other)
-    assert other.commit("sync")[0]
 
 
 def test_clients_of_different_makers_share_a_group(scene: Scene) -> None:

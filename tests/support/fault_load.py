@@ -5,6 +5,7 @@ number that is missing was lost, one that comes twice was duplicated. A consumer
 the faults, and when all is over a second one reads everything again.
 """
 
+import json
 import threading
 import time
 from collections import Counter
@@ -21,6 +22,18 @@ from tests.support.waiting import eventually
 RECORDS_MAX = 100_000
 SECONDS_MAX = 240.0
 _END_S = 60.0
+# What librdkafka's statistics say of a consumer that reads no further.
+_TOLD_OF_PARTITIONS = (
+    "partition",
+    "broker",
+    "leader",
+    "fetch_state",
+    "next_offset",
+    "hi_offset",
+    "ls_offset",
+    "leader_epoch",
+)
+_TOLD_OF_BROKERS = ("name", "state", "waitresp_cnt", "outbuf_cnt", "req_timeouts", "rxidle")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +170,8 @@ class Following:
     def __init__(self, bootstrap: str, topic: str, partitions: int) -> None:
         self.values: list[list[int]] = [[] for _ in range(partitions)]
         self.errors: list[str] = []
+        self._transient: list[str] = []
+        self._statistics: dict[str, Any] = {}
         self._consumer = Consumer(
             {
                 "bootstrap.servers": bootstrap,
@@ -165,6 +180,8 @@ class Following:
                 # An offset that is out of range would mean that something committed was cut off.
                 "auto.offset.reset": "error",
                 "check.crcs": True,
+                "statistics.interval.ms": 2000,
+                "stats_cb": self._on_statistics,
             }
         )
         self._consumer.assign([TopicPartition(topic, index, 0) for index in range(partitions)])
@@ -183,9 +200,25 @@ class Following:
                 lambda: self.errors or all(len(got) >= n for got, n in zip(self.values, counts, strict=True)), _END_S
             )
             time.sleep(0.2)
+        except AssertionError as error:
+            raise AssertionError(self._described(counts)) from error
         finally:
             self.stop()
         assert not self.errors, self.errors[:3]
+
+    def _described(self, counts: list[int]) -> str:
+        """Where a consumer that reads no further stands, in its own words."""
+        topics = self._statistics.get("topics", {}).values()
+        brokers = self._statistics.get("brokers", {}).values()
+        partitions = [
+            {name: one.get(name) for name in _TOLD_OF_PARTITIONS}
+            for topic in topics
+            for one in topic["partitions"].values()
+            if one["partition"] >= 0
+        ]
+        connections = [{name: one.get(name) for name in _TOLD_OF_BROKERS} for one in brokers]
+        read = [len(got) for got in self.values]
+        return f"read {read} of {counts}; errors {self._transient[-5:]}; {partitions}; {connections}"
 
     def stop(self) -> None:
         self._over.set()
@@ -203,3 +236,8 @@ class Following:
             self.values[message.partition()].append(int(message.value()))
         elif error.name() == "_AUTO_OFFSET_RESET":
             self.errors.append(str(error))
+        else:
+            self._transient.append(str(error))
+
+    def _on_statistics(self, text: str) -> None:
+        self._statistics = json.loads(text)

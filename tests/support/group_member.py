@@ -3,7 +3,7 @@
     python -m tests.support.group_member CLIENT STRATEGY BOOTSTRAP GROUP TOPIC SESSION_MS [INSTANCE_ID]
 
 It tells what happens to it in lines of JSON, in the words of Kafka's own VerifiableConsumer, and takes two commands on its
-standard input: `commit sync` and `commit async`, both of everything that it has read. SIGTERM makes it leave the group.
+standard input: `commit sync` and `commit async`, both of what it has read. SIGTERM makes it leave the group.
 """
 
 import asyncio
@@ -35,6 +35,7 @@ class Teller:
     """What every client has in common: events out, commands in."""
 
     positions: dict[int, int] = field(default_factory=dict)
+    owned: set[int] = field(default_factory=set)
     is_stopped: bool = False
     _rest: str = ""
 
@@ -50,10 +51,18 @@ class Teller:
         sys.stdout.flush()
 
     def assigned(self, partitions: Iterable[int]) -> None:
-        self.tell("partitions_assigned", partitions=[{"partition": each} for each in partitions])
+        given = set(partitions)
+        self.owned |= given
+        self.tell("partitions_assigned", partitions=[{"partition": each} for each in sorted(given)])
 
     def revoked(self, partitions: Iterable[int]) -> None:
-        self.tell("partitions_revoked", partitions=[{"partition": each} for each in partitions])
+        taken = set(partitions)
+        self.owned -= taken
+        self.tell("partitions_revoked", partitions=[{"partition": each} for each in sorted(taken)])
+
+    def to_commit(self) -> dict[int, int]:
+        """How far it has read what it has; some clients refuse by themselves to commit anything else."""
+        return {each: offset for each, offset in self.positions.items() if each in self.owned}
 
     def read(self, partition: int, offset: int) -> None:
         self.positions[partition] = offset + 1
@@ -100,6 +109,7 @@ def confluent(wish: Wish, teller: Teller) -> None:
             assert offset is not None
             teller.read(partition, offset)
         for command in teller.commands():
+            # This client asks the coordinator whatever it is told to commit, also what was just taken from it.
             offsets = [TopicPartition(wish.topic, each, offset) for each, offset in teller.positions.items()]
             try:
                 if command == "commit async":
@@ -152,7 +162,7 @@ def kafka_python(wish: Wish, teller: Teller) -> None:
         for command in teller.commands():
             offsets = {
                 TopicPartition(wish.topic, each): OffsetAndMetadata(offset, "", -1)
-                for each, offset in teller.positions.items()
+                for each, offset in teller.to_commit().items()
             }
             if command == "commit async":
                 consumer.commit_async(
@@ -205,7 +215,7 @@ async def _aiokafka(wish: Wish, teller: Teller) -> None:
     )
 
     async def commit() -> None:
-        offsets = {TopicPartition(wish.topic, each): offset for each, offset in teller.positions.items()}
+        offsets = {TopicPartition(wish.topic, each): offset for each, offset in teller.to_commit().items()}
         try:
             await consumer.commit(offsets)
         except KafkaError as error:

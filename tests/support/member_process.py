@@ -6,12 +6,11 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.support.kafka_jars import kafka_jars
 from tests.support.waiting import WAIT_S, eventually
 
-SESSION_MS = 6_000
 _JAVA = "org.apache.kafka.tools.VerifiableConsumer"
 _JAVA_ASSIGNORS = {
     "range": "RangeAssignor",
@@ -21,25 +20,22 @@ _JAVA_ASSIGNORS = {
 }
 
 
-class MemberProcess:
-    """One member; `client` is one of group_member.CLIENTS, or java."""
+class Subscription(NamedTuple):
+    """Who joins which group for what; `client` is one of group_member.CLIENTS, or java."""
 
-    def __init__(
-        self,
-        folder: Path,
-        client: str,
-        strategy: str,
-        bootstrap: str,
-        group: str,
-        topic: str,
-        instance: str | None = None,
-    ) -> None:
+    client: str
+    strategy: str
+    bootstrap: str
+    group: str
+    topic: str
+    session_ms: int
+    instance: str | None = None
+
+
+class MemberProcess:
+    def __init__(self, folder: Path, wish: Subscription) -> None:
         self.events: list[dict[str, Any]] = []
-        command = (
-            _java_command(strategy, bootstrap, group, topic, instance)
-            if client == "java"
-            else _python_command(client, strategy, bootstrap, group, topic, instance)
-        )
+        command = _java_command(wish) if wish.client == "java" else _python_command(wish)
         with (folder / "members.log").open("ab") as errors:
             self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -110,18 +106,16 @@ class MemberProcess:
                 stream.close()
 
 
-def _python_command(
-    client: str, strategy: str, bootstrap: str, group: str, topic: str, instance: str | None
-) -> list[str]:
-    arguments = [client, strategy, bootstrap, group, topic, str(SESSION_MS), *([instance] if instance else [])]
+def _python_command(wish: Subscription) -> list[str]:
+    arguments = [str(each) for each in wish if each is not None]
     return [sys.executable, "-m", "tests.support.group_member", *arguments]
 
 
-def _java_command(strategy: str, bootstrap: str, group: str, topic: str, instance: str | None) -> list[str]:
-    assignor = f"org.apache.kafka.clients.consumer.{_JAVA_ASSIGNORS[strategy]}"
+def _java_command(wish: Subscription) -> list[str]:
+    assignor = f"org.apache.kafka.clients.consumer.{_JAVA_ASSIGNORS[wish.strategy]}"
     return [
         *("java", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", f"{kafka_jars()}/*", _JAVA),
-        *("--bootstrap-server", bootstrap, "--topic", topic, "--group-id", group, "--reset-policy", "earliest"),
-        *("--session-timeout", str(SESSION_MS), "--assignment-strategy", assignor),
-        *(("--group-instance-id", instance) if instance else ()),
+        *("--bootstrap-server", wish.bootstrap, "--topic", wish.topic, "--group-id", wish.group),
+        *("--reset-policy", "earliest", "--session-timeout", str(wish.session_ms), "--assignment-strategy", assignor),
+        *(("--group-instance-id", wish.instance) if wish.instance else ()),
     ]

@@ -20,6 +20,8 @@ from tidelog.client.sync import Admin
 
 pytestmark = pytest.mark.timeout(400)
 Make = Callable[..., str]
+# Spark gives a Python worker ten seconds to come up and cannot be told otherwise; a busy machine may take longer.
+_ATTEMPTS = 5
 _SPARK = Path(__file__).parents[3] / "spark"
 
 
@@ -33,6 +35,15 @@ class Copying:
         self._checkpoint = checkpoint
 
     def run(self, **options: str) -> StreamingQuery:
+        for _ in range(_ATTEMPTS - 1):
+            try:
+                return self._run_once(**options)
+            except StreamingQueryException as error:
+                if "failed to connect back" not in str(error):
+                    raise
+        return self._run_once(**options)
+
+    def _run_once(self, **options: str) -> StreamingQuery:
         reader = self._spark.readStream.format("tidelog").option("kafka.bootstrap.servers", self._bootstrap)
         rows = reader.options(subscribe=self._source, startingOffsets="earliest", **options).load()
         writer = rows.select("key", "value").writeStream.format("tidelog").option("topic", self._target)

@@ -5,7 +5,7 @@ import importlib
 from tidelog.cli.kafka_tools.table import TOOLS
 from tidelog.local.faults import WrongUsageError
 
-_EXAMPLE = "kafka.tools.DumpLogSegments --files data/test-0/00000000000000000000.log --print-data-log"
+EXAMPLE = "kafka.tools.DumpLogSegments --files data/test-0/00000000000000000000.log --print-data-log"
 _CLASSES = {
     "DumpLogSegments": "kafka-dump-log",
     "GetOffsetShell": "kafka-get-offsets",
@@ -28,7 +28,7 @@ def main(arguments: list[str]) -> None:
     """The class is known by the last part of its name, which moved between packages over the years."""
     if not arguments or arguments[0] in ("-h", "--help"):
         print("Usage: tidelog kafka-run-class CLASS [FLAGS]\n\nClasses: " + ", ".join(sorted(_CLASSES)))
-        print(f"\nExamples:\n\n- `tidelog kafka-run-class {_EXAMPLE}`")
+        print(f"\nExamples:\n\n- `tidelog kafka-run-class {EXAMPLE}`")
         return
     name = arguments[0].rpartition(".")[2]
     if name not in _CLASSES:

@@ -18,6 +18,7 @@ from tidelog.client.sync import Admin, Consumer
 
 _SPARK = Path(__file__).resolve().parent.parent / "spark"
 _SECONDS = 60
+_LOG_CHARACTERS = 3000
 _GROUP = "spark-tidelog-source-pageviews"
 _TOPICS = {"pageviews": {}, "service-logs": {}, "pageviews-per-minute": {"cleanup.policy": "compact"}}
 
@@ -53,12 +54,16 @@ def run(bootstrap: str, folder: Path) -> None:
     options = ["--seconds", str(_SECONDS), "--checkpoint", str(folder / "checkpoint")]
     options += ["--parquet", str(folder / "parquet")]
     windows = ["--window", "10 seconds", "--lateness", "10 seconds"]
+    log = folder / "spark.log"
     try:
         job = [sys.executable, "-m", "jobs.activity", "--bootstrap", bootstrap, *options, *windows]
-        subprocess.run(job, cwd=_SPARK, check=True, stderr=subprocess.DEVNULL)
+        with log.open("wb") as errors:
+            ended = subprocess.run(job, cwd=_SPARK, check=False, stderr=errors).returncode
     finally:
         feeding.terminate()
         feeding.wait()
+    if ended:
+        sys.exit(f"the job failed; the end of what Spark wrote:\n{log.read_text(errors='replace')[-_LOG_CHARACTERS:]}")
     print("[4/4] what it has written")
     Console().print(result_table(newest_counts(bootstrap)))
     print(f"lag of group {_GROUP}: {lag(bootstrap)} records")

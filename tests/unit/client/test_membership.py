@@ -57,6 +57,19 @@ def test_a_rebalance_keeps_the_place() -> None:
     assert not one.has_lost_partitions
 
 
+def test_topics_that_change_while_a_refused_round_is_repeated_need_a_round_of_their_own() -> None:
+    one = member()
+    one.on_joining()
+    one.want_join()
+    one.on_refusal(KafkaCode.UNKNOWN_MEMBER_ID)
+    one.on_joining_again()
+    assert one.needs_join, "the repeated request still names the old topics"
+    one.on_joining()
+    one.on_refusal(KafkaCode.UNKNOWN_MEMBER_ID)
+    one.on_joining_again()
+    assert not one.needs_join
+
+
 @pytest.mark.parametrize(
     ("code", "member_id"), [(KafkaCode.ILLEGAL_GENERATION, "m-1"), (KafkaCode.UNKNOWN_MEMBER_ID, "")]
 )

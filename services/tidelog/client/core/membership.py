@@ -55,6 +55,7 @@ class Membership:
         self.protocol_name = ""
         self.is_leader = False
         self.needs_join = True
+        self._topics_changed = False
         # Its place is gone, and with it its partitions.
         self.has_lost_partitions = False
         # Nothing can be done any more: another process uses the same group.instance.id, for example.
@@ -76,9 +77,15 @@ class Membership:
     # ---- rounds
 
     def on_joining(self) -> None:
+        """A round begins, with the topics as they are now."""
         self.state = MemberState.JOINING
         # Reasons to join that come up during the round are for the next one.
-        self.needs_join = False
+        self.needs_join = self._topics_changed = False
+
+    def on_joining_again(self) -> None:
+        """The same round, after a refusal. It still names the topics of its beginning, so a change of them stays due."""
+        self.state = MemberState.JOINING
+        self.needs_join = self._topics_changed
 
     def on_member_id(self, member_id: str) -> None:
         """The coordinator wants the member to join once more under this id."""
@@ -106,7 +113,7 @@ class Membership:
 
     def want_join(self) -> None:
         """The topics or their partitions have changed."""
-        self.needs_join = True
+        self.needs_join = self._topics_changed = True
 
     # ---- answers
 

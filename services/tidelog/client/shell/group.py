@@ -146,7 +146,7 @@ class Group:
 
     async def _join(self, round_: Round) -> JoinGroupResponse:
         member = self.member
-        member.on_joining()
+        member.on_joining_again()
         subscription = MemberSubscription(
             round_.topics,
             tuple(sorted(round_.owned)) if self.is_cooperative else (),

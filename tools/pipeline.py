@@ -19,7 +19,7 @@ from tidelog.client.sync import Admin, Consumer
 _SPARK = Path(__file__).resolve().parent.parent / "spark"
 _SECONDS = 60
 _LOG_CHARACTERS = 3000
-_GROUP = "spark-tidelog-source-pageviews"
+_GROUP = "tidelog-activity"
 _TOPICS = {"pageviews": {}, "service-logs": {}, "pageviews-per-minute": {"cleanup.policy": "compact"}}
 
 

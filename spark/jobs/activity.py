@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
-from jobs.arguments import parser, read_topic, to_topic, triggered
+from pyspark.sql import DataFrame
+
+from jobs.arguments import parser, read_topic, triggered, updates_to_topic
 from jobs.running import run
 from jobs.session import open_session
 from transforms import activity as transform
@@ -16,12 +18,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options.add_argument("--lateness", default="2 minutes", help="how late an event may be")
     given = options.parse_args(arguments)
     spark = open_session("tidelog-activity")
-    events = transform.events(read_topic(spark, given))
-    counts = transform.activity(events, given.window, given.lateness)
-    queries = [to_topic(transform.as_records(counts), given, given.to, "activity").outputMode("update").start()]
+
+    def counts(name: str) -> DataFrame:
+        return transform.activity(transform.events(read_topic(spark, given, name)), given.window, given.lateness)
+
+    queries = [updates_to_topic(transform.as_records(counts("activity")), given, given.to, "activity").start()]
     if given.parquet:
-        files = transform.by_day(counts).writeStream.format("parquet").partitionBy("day").option("path", given.parquet)
-        queries.append(triggered(files, given, "activity-parquet").outputMode("append").start())
+        files = transform.by_day(counts("activity-parquet")).writeStream.format("parquet").partitionBy("day")
+        files = triggered(files.option("path", given.parquet), given, "activity-parquet")
+        queries.append(files.outputMode("append").start())
     run(queries, given)
 
 

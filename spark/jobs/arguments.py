@@ -6,6 +6,8 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+_QUERY_ID = "sql.streaming.queryId"
+
 
 def parser(name: str, text: str, *, source: str) -> ArgumentParser:
     """A parser with the arguments of every streaming job."""
@@ -26,13 +28,14 @@ def parser(name: str, text: str, *, source: str) -> ArgumentParser:
     return found
 
 
-def read_topic(spark: SparkSession, arguments: Namespace) -> DataFrame:
-    """The stream of the topic that was named."""
+def read_topic(spark: SparkSession, arguments: Namespace, name: str) -> DataFrame:
+    """The stream of the topic that was named, for the query of this name; a group of that name shows how far it is."""
     reader = (
         spark.readStream.format("tidelog")
         .option("kafka.bootstrap.servers", arguments.bootstrap)
         .option("subscribe", arguments.topic)
         .option("startingOffsets", arguments.starting)
+        .option("kafka.group.id", f"tidelog-{name}")
         .option("kafka.isolation.level", "read_committed")
         .option("includeHeaders", "true")
     )
@@ -47,6 +50,18 @@ def to_topic(rows: DataFrame, arguments: Namespace, topic: str, name: str) -> Da
         rows.writeStream.format("tidelog").option("kafka.bootstrap.servers", arguments.bootstrap).option("topic", topic)
     )
     return triggered(writer, arguments, name)
+
+
+def updates_to_topic(rows: DataFrame, arguments: Namespace, topic: str, name: str) -> DataStreamWriter:
+    """A query in update mode, which Spark does not let Python sinks have: each batch is a write that is named after it."""
+
+    def write(batch: DataFrame, number: int) -> None:
+        query = batch.sparkSession.sparkContext.getLocalProperty(_QUERY_ID)
+        assert query is not None, "called by a streaming query"
+        writer = batch.write.format("tidelog").option("kafka.bootstrap.servers", arguments.bootstrap)
+        writer.options(topic=topic, txnAppId=query, txnVersion=str(number)).mode("append").save()
+
+    return triggered(rows.writeStream.foreachBatch(write).outputMode("update"), arguments, name)
 
 
 def triggered(writer: DataStreamWriter, arguments: Namespace, name: str) -> DataStreamWriter:

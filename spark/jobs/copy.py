@@ -14,7 +14,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = options.parse_args(arguments)
     spark = open_session("tidelog-copy")
     columns = ["key", "value", "headers", *(["partition"] if given.keep_partitions else [])]
-    copied = read_topic(spark, given).select(*columns)
+    copied = read_topic(spark, given, "copy").select(*columns)
     run([to_topic(copied, given, given.to, "copy").start()], given)
 
 

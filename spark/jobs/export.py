@@ -14,7 +14,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options.add_argument("--path", required=True, help="the folder to write to")
     given = options.parse_args(arguments)
     spark = open_session("tidelog-export")
-    rows = read_topic(spark, given).withColumn("day", f.to_date("timestamp"))
+    rows = read_topic(spark, given, "export").withColumn("day", f.to_date("timestamp"))
     files = rows.writeStream.format("parquet").partitionBy("topic", "day").option("path", given.path)
     run([triggered(files, given, "export").start()], given)
 

@@ -17,9 +17,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options.add_argument("--top", type=int, default=5, help="how many messages of a service and window")
     given = options.parse_args(arguments)
     spark = open_session("tidelog-logs")
-    lines = transform.lines(read_topic(spark, given))
-    rates = transform.error_rates(lines, given.window, given.lateness)
-    messages = transform.top_messages(lines, given.window, given.lateness, given.top)
+    rates = transform.error_rates(
+        transform.lines(read_topic(spark, given, "error-rates")), given.window, given.lateness
+    )
+    messages = transform.top_messages(
+        transform.lines(read_topic(spark, given, "top-messages")), given.window, given.lateness, given.top
+    )
     queries = [
         to_topic(transform.as_records(rates), given, given.rates_to, "error-rates").outputMode("append").start(),
         to_topic(transform.as_records(messages), given, given.messages_to, "top-messages").outputMode("append").start(),

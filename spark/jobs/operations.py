@@ -16,9 +16,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options.add_argument("--lateness", default="1 minute", help="how late a sample may be")
     given = options.parse_args(arguments)
     spark = open_session("tidelog-operations")
-    samples = transform.samples(read_topic(spark, given))
-    lags = transform.lags(samples, given.window, given.lateness)
-    rates = transform.rates(samples, given.window, given.lateness)
+    lags = transform.lags(transform.samples(read_topic(spark, given, "lags")), given.window, given.lateness)
+    rates = transform.rates(transform.samples(read_topic(spark, given, "rates")), given.window, given.lateness)
     queries = [
         to_topic(transform.lag_records(lags), given, given.lags_to, "lags").outputMode("append").start(),
         to_topic(transform.rate_records(rates), given, given.rates_to, "rates").outputMode("append").start(),

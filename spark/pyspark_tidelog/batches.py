@@ -44,13 +44,15 @@ def open_batches(
     view = memoryview(data)
     visible = _Visible(aborted)
     for at, header in whole_batches(view):
+        if header.base_offset >= end:
+            return
         batch = view[at : at + header.size]
+        if not visible.shows(batch, header) or header.next_offset <= start:
+            continue
         if check_crcs and checksum(batch) != header.crc:
             raise KafkaError(
                 KafkaCode.CORRUPT_MESSAGE, f"the batch at offset {header.base_offset} has a wrong checksum"
             )
-        if not visible.shows(batch, header) or header.next_offset <= start or header.base_offset >= end:
-            continue
         records = _records(batch, header)
         if header.base_offset < start or header.next_offset > end:
             records = [each for each in records if start <= each.offset < end]

@@ -26,7 +26,9 @@ class Fetched:
     aborted: tuple[tuple[int, int], ...] = ()
 
 
-async def fetch(session: Session, partition: TopicPartition, offset: int, timeout_ms: int) -> Fetched:
+async def fetch(
+    session: Session, partition: TopicPartition, offset: int, timeout_ms: int, bytes_max: int | None = None
+) -> Fetched:
     """Ask the leader, whoever that is by now, for what follows an offset."""
     client = session.client
     client.metadata.follow([partition.topic])
@@ -38,7 +40,9 @@ async def fetch(session: Session, partition: TopicPartition, offset: int, timeou
         link = await client.connections.link(leader, "fetch")
         config = client.config
         wait_ms = config.request_timeout_ms + config.fetch_max_wait_ms
-        answer = await link.call(_request(config, partition, offset), at_most=_VERSION_MAX, timeout_ms=wait_ms)
+        answer = await link.call(
+            _request(config, partition, offset, bytes_max), at_most=_VERSION_MAX, timeout_ms=wait_ms
+        )
         if answer.error_code:
             raise KafkaError(KafkaCode(answer.error_code))
         return _read(answer.responses[0].partitions[0], partition, offset)
@@ -46,10 +50,9 @@ async def fetch(session: Session, partition: TopicPartition, offset: int, timeou
     return await client.insist(attempt, timeout_ms)
 
 
-def _request(config: ConsumerConfig, partition: TopicPartition, offset: int) -> FetchRequest:
-    wanted = FetchPartition(
-        partition=partition.partition, fetch_offset=offset, partition_max_bytes=config.max_partition_fetch_bytes
-    )
+def _request(config: ConsumerConfig, partition: TopicPartition, offset: int, bytes_max: int | None) -> FetchRequest:
+    most = config.max_partition_fetch_bytes if bytes_max is None else min(bytes_max, config.max_partition_fetch_bytes)
+    wanted = FetchPartition(partition=partition.partition, fetch_offset=offset, partition_max_bytes=most)
     return FetchRequest(
         max_wait_ms=config.fetch_max_wait_ms,
         min_bytes=config.fetch_min_bytes,

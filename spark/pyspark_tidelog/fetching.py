@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _log = logging.getLogger(__name__)
+# Small ranges, as most micro-batches have, need not pay for a large answer.
+_FIRST_BYTES = 262_144
 
 
 def read_range(wanted: OffsetRange, options: ReaderOptions, columns: tuple[str, ...]) -> "Iterator[pa.RecordBatch]":
@@ -37,7 +39,7 @@ def _answers(session: Session, wanted: OffsetRange, options: ReaderOptions) -> I
     """Answers with records, and the offset for which each was asked."""
     partition, at = TopicPartition(wanted.topic, wanted.partition), wanted.start
     patience_s = options.poll_timeout_ms / 1000
-    under_way = session.begin(fetch(session, partition, at, options.poll_timeout_ms))
+    under_way = session.begin(fetch(session, partition, at, options.poll_timeout_ms, _FIRST_BYTES))
     progress_at = time.monotonic()
     while at < wanted.end:
         answer, asked = under_way.result(), at

@@ -2,6 +2,8 @@
 
 import logging
 from collections.abc import Mapping
+from concurrent.futures import Future
+from typing import Any
 
 from pyspark_tidelog.session import session_for
 from tidelog.client.errors import ClientError
@@ -23,20 +25,32 @@ class GroupMirror:
         self._group_id = group_id
         self._settings = settings
         self._told: Mapping[TopicPartition, int] = {}
+        self._coordinator: Coordinator | None = None
+        self._under_way: Future[Any] | None = None
 
     def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Tell the group unless it knows. Never raises: the next batch commits again."""
-        if offsets == self._told:
+        """Tell the group unless it knows; the query goes on meanwhile. Never raises: the next batch commits again."""
+        if offsets == self._told or (self._under_way is not None and not self._under_way.done()):
             return
+        self._told = dict(offsets)
+        session = session_for(self._settings)
+        if self._coordinator is None:
+            self._coordinator = Coordinator(session.client, self._group_id, KeyType.GROUP)
+        self._under_way = session.begin(self._tell(self._coordinator, self._told))
+
+    def settle(self) -> None:
+        """Wait for a commit that is under way."""
+        if self._under_way is not None:
+            self._under_way.result()
+
+    async def _tell(self, coordinator: Coordinator, offsets: Mapping[TopicPartition, int]) -> None:
         try:
-            session = session_for(self._settings)
-            coordinator = Coordinator(session.client, self._group_id, KeyType.GROUP)
             wanted = {each: OffsetAndMetadata(offset) for each, offset in offsets.items()}
             request = commit_request(ConsumerGroupMetadata(self._group_id), wanted)
-            session.run(coordinator.call(lambda: request, _worst, timeout_ms=_TIMEOUT_MS))
-            self._told = dict(offsets)
+            await coordinator.call(lambda: request, _worst, timeout_ms=_TIMEOUT_MS)
         except (KafkaError, ClientError) as error:
             _log.warning("group %s was not told of the offsets of the last batch: %s", self._group_id, error)
+            self._told = {}
 
 
 def _worst(answer: OffsetCommitResponse) -> int:

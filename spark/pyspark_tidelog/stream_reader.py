@@ -65,6 +65,8 @@ class TidelogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._newest = self._discovery.offsets(extent.ends)
         waiting = sum(max(0, ends[each] - at[each]) for each in ends)
         if not waiting or self._waits_for_more(waiting, limit):
+            # A query that has read everything may end after this.
+            self._mirror.settle()
             return start
         self._triggered_at = time.monotonic()
         if isinstance(limit, ReadMaxRows):

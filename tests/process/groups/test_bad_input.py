@@ -98,7 +98,8 @@ def name() -> str:
 
 
 def settled(cluster: Coordinated, group: str) -> Member:
-    member = Member(cluster, group)
+    # Nobody sends heartbeats for it during a flood, however long that takes.
+    member = Member(cluster, group, session_timeout_ms=600_000)
     member.join()
     member.sync({member.member_id: b"everything"})
     return member

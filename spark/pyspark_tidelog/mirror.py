@@ -2,8 +2,7 @@
 
 import logging
 from collections.abc import Mapping
-from concurrent.futures import Future
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyspark_tidelog.session import session_for
 from tidelog.client.errors import ClientError
@@ -12,6 +11,9 @@ from tidelog.client.shell.coordinators import Coordinator, KeyType
 from tidelog.client.shell.group_calls import commit_request
 from tidelog.kafka.errors import KafkaError
 from tidelog.kafka.wire.messages.offset_commit import OffsetCommitResponse
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 _log = logging.getLogger(__name__)
 # A query must not wait long for what only people look at.
@@ -38,8 +40,13 @@ class GroupMirror:
             self._coordinator = Coordinator(session.client, self._group_id, KeyType.GROUP)
         self._under_way = session.begin(self._tell(self._coordinator, self._told))
 
-    def settle(self) -> None:
-        """Wait for a commit that is under way."""
+    def settle(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """As commit, but nothing is under way any more when it returns."""
+        self._wait()
+        self.commit(offsets)
+        self._wait()
+
+    def _wait(self) -> None:
         if self._under_way is not None:
             self._under_way.result()
 

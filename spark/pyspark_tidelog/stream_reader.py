@@ -66,7 +66,7 @@ class TidelogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         waiting = sum(max(0, ends[each] - at[each]) for each in ends)
         if not waiting or self._waits_for_more(waiting, limit):
             # A query that has read everything may end after this.
-            self._mirror.settle()
+            self._mirror.settle(finished.by_partition)
             return start
         self._triggered_at = time.monotonic()
         if isinstance(limit, ReadMaxRows):

@@ -33,7 +33,7 @@ def main() -> None:
     tidelog = str(Path(sys.executable).parent / "tidelog")
     with tempfile.TemporaryDirectory(prefix="tidelog-bench-spark-") as folder:
         where = ["--data-dir", f"{folder}/cluster"]
-        command = [tidelog, "up", "--detach", "--json", "--port-base", "23200", *where]
+        command = [tidelog, "up", "--detach", "--json", "--port-base", "21092", *where]
         up = subprocess.run(command, check=True, capture_output=True, text=True)
         try:
             bench(json.loads(up.stdout)["bootstrap"], records, Path(folder))

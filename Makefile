@@ -8,7 +8,7 @@ SOURCES := services spark tests tools deploy
 CHART := deploy/helm/tidelog
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up down status check format proto docs requirements test unit sim process bench-log bench-processes bench-groups interop bench-kafka bench-sdk image image-contents kube-up kube-down e2e containers pipeline bench-spark clean
+.PHONY: help setup up down status check format proto docs requirements test unit sim process bench-log bench-processes bench-groups interop bench-kafka bench-sdk image image-contents kube-up kube-down e2e e2e-spark containers pipeline bench-spark clean
 
 help: ## List every target in a line each
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -88,8 +88,8 @@ bench-groups: setup ## Joins, commits, heartbeats of many groups and the death o
 bench-kafka: setup ## The same work on Apache Kafka (java, mvn) and Tidelog in one run, with ratios: five minutes
 	$(BIN)/python -m tools.bench.bench_kafka
 
-image: setup ## Build the container images (BASE_IMAGE=python:3.11-slim; without it a base is made with debootstrap, as root)
-	$(BIN)/python -m tools.images --save
+image: setup ## Build the container images, with SPARK=1 Spark's too (BASE_IMAGE=python:3.11-slim; without it a base is made, as root)
+	$(BIN)/python -m tools.images --save $(if $(SPARK),--spark)
 
 image-contents: setup ## Gather what images are made of in build/images, for builders of your own
 	$(BIN)/python -m tools.images --only-contents
@@ -102,6 +102,9 @@ kube-down: setup ## Stop that Kubernetes and remove what it left
 
 e2e: setup ## Scenarios on a real Kubernetes, from nothing to a verdict, one line each (TIDELOG_E2E_KUBECONFIG for another)
 	$(PYTEST) -q tests/e2e
+
+e2e-spark: setup ## The pipeline profile on a real Kubernetes: Spark's pods and brokers deleted, everything counted once
+	$(PYTEST) -q tests/e2e_spark
 
 containers: setup ## The images in a container engine with testcontainers; skipped with its reason where there is none
 	$(PYTEST) tests/containers

@@ -17,6 +17,7 @@ from tidelog.client.records import TopicPartition
 from tidelog.client.sync import Admin, Consumer
 
 _SPARK = Path(__file__).resolve().parent.parent / "spark"
+_TIDELOG = str(Path(sys.executable).parent / "tidelog")
 _SECONDS = 60
 _LOG_CHARACTERS = 3000
 _GROUP = "tidelog-activity"
@@ -28,15 +29,14 @@ def main() -> None:
     if fault:
         sys.exit(fault)
     folder = Path(tempfile.mkdtemp(prefix="tidelog-pipeline-"))
-    tidelog = str(Path(sys.executable).parent / "tidelog")
     port_base = sys.argv[1] if len(sys.argv) > 1 else "19092"
     print("[1/4] starting a cluster")
-    command = [tidelog, "up", "--detach", "--json", "--data-dir", str(folder / "cluster"), "--port-base", port_base]
+    command = [_TIDELOG, "up", "--detach", "--json", "--data-dir", str(folder / "cluster"), "--port-base", port_base]
     up = subprocess.run(command, check=True, capture_output=True, text=True)
     try:
         run(json.loads(up.stdout)["bootstrap"], folder)
     finally:
-        subprocess.run([tidelog, "down", "--data-dir", folder / "cluster"], check=False, capture_output=True)
+        subprocess.run([_TIDELOG, "down", "--data-dir", folder / "cluster"], check=False, capture_output=True)
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -46,8 +46,7 @@ def run(bootstrap: str, folder: Path) -> None:
         admin.create_topics([NewTopic(name, 3, 3, configs) for name, configs in _TOPICS.items()])
     print("[2/4] feeding it with page views and logs, 200 messages a second")
     feeding = subprocess.Popen(
-        [sys.executable, "-m", "jobs.traffic", "--bootstrap", bootstrap, "--seconds", str(_SECONDS + 30)],
-        cwd=_SPARK,
+        [_TIDELOG, "demo", "traffic", "--bootstrap-server", bootstrap, "--seconds", str(_SECONDS + 30)],
         stdout=subprocess.DEVNULL,
     )
     print(f"[3/4] counting page views with Spark for {_SECONDS} seconds")

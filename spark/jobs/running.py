@@ -5,6 +5,7 @@ import time
 from argparse import Namespace
 from collections.abc import Sequence
 from types import FrameType
+from typing import Self
 
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -16,12 +17,18 @@ _PATIENCE_S = 60.0
 
 
 class Stop:
-    """Becomes true with SIGTERM or SIGINT."""
+    """Becomes true with SIGTERM or SIGINT; afterwards these mean again what they meant before."""
 
     def __init__(self) -> None:
         self.is_asked = False
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._ask)
+        self._before = {number: signal.signal(number, self._ask) for number in (signal.SIGTERM, signal.SIGINT)}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
 
     def _ask(self, _number: int, _frame: FrameType | None) -> None:
         self.is_asked = True
@@ -29,19 +36,25 @@ class Stop:
 
 def run(queries: Sequence[StreamingQuery], arguments: Namespace) -> None:
     """Wait for the queries and tell of them. Raises what a query failed with."""
-    stop, reporter = Stop(), Reporter(arguments.metrics_port)
-    until = time.monotonic() + arguments.seconds if arguments.seconds else float("inf")
+    reporter = Reporter(arguments.metrics_port)
+    with Stop() as stop:
+        _watch(queries, reporter, arguments.seconds, stop)
+        for query in queries:
+            _stop_after_batch(query)
+    _look(queries, reporter)
+    for query in queries:
+        if (error := query.exception()) is not None:
+            raise error
+
+
+def _watch(queries: Sequence[StreamingQuery], reporter: Reporter, seconds: float, stop: Stop) -> None:
+    """Tell of the queries until all have ended, one has failed, the time is over, or somebody asks to stop."""
+    until = time.monotonic() + seconds if seconds else float("inf")
     while any(query.isActive for query in queries) and not stop.is_asked and time.monotonic() < until:
         _look(queries, reporter)
         if any(_failed(query) for query in queries):
             break
         time.sleep(_LOOK_S)
-    for query in queries:
-        _stop_after_batch(query)
-    _look(queries, reporter)
-    for query in queries:
-        if (error := query.exception()) is not None:
-            raise error
 
 
 def _look(queries: Sequence[StreamingQuery], reporter: Reporter) -> None:

@@ -1,9 +1,11 @@
 """What a reader reads, as the cluster has it now: partitions, their offsets, and the offsets that options ask for."""
 
 import asyncio
+import logging
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from typing import Any, TypeVar
 
 from pyspark_tidelog.errors import OptionError
 from pyspark_tidelog.losses import Extent
@@ -17,6 +19,10 @@ from tidelog.client.records import TopicPartition
 from tidelog.kafka.errors import KafkaError
 from tidelog.kafka.types import topic_id_text
 
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
+
 
 class Discovery:
     """Asks the cluster on behalf of one reader."""
@@ -25,6 +31,8 @@ class Discovery:
         self._options = options
         self._topics: dict[str, TopicInfo] = {}
         self._asked_at = float("-inf")
+        # First offsets are asked for as seldom as topics: if one has moved on since, the task that reads there notices.
+        self._starts: dict[TopicPartition, int] | None = None
 
     def offsets(self, found: Mapping[TopicPartition, int]) -> Offsets:
         """Offsets together with the ids of their topics."""
@@ -35,12 +43,16 @@ class Discovery:
         """First and last offsets of all partitions."""
         partitions = self._partitions()
         client = self._session.client
+        if not partitions:
+            return Extent({}, {}, self._ids())
+        if self._starts is not None:
+            return Extent(self._starts, self._asked(lambda: client.end_offsets(partitions)), self._ids())
 
         async def both() -> tuple[dict[TopicPartition, int], dict[TopicPartition, int]]:
             return await asyncio.gather(client.beginning_offsets(partitions), client.end_offsets(partitions))
 
-        starts, ends = self._session.run(both()) if partitions else ({}, {})
-        return Extent(starts, ends, self._ids())
+        self._starts, ends = self._asked(both)
+        return Extent(self._starts, ends, self._ids())
 
     def resolve(self, option: str, place: Place, extent: Extent) -> dict[TopicPartition, int]:
         """The offsets of a place. OptionError where it names partitions that are not read, or leaves some out."""
@@ -57,7 +69,7 @@ class Discovery:
     def check_reachable(self) -> None:
         """Raise OptionError unless a broker answers and the topics that are named exist."""
         try:
-            self._refresh()
+            self._session.run(self._refresh())
         except (ClientError, KafkaError) as error:
             raise OptionError(f"kafka.bootstrap.servers: {error}.") from None
         missing = self._missing()
@@ -68,6 +80,16 @@ class Discovery:
     @property
     def _session(self) -> Session:
         return session_for(self._options.settings)
+
+    def _asked(self, question: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """The answer of the cluster, which is asked again as often as fetchOffset.numRetries says."""
+        for _ in range(self._options.offset_retries):
+            try:
+                return self._session.run(question())
+            except (ClientError, KafkaError) as error:
+                _log.warning("offsets are asked for again: %s", error)
+                time.sleep(self._options.offset_retry_interval_ms / 1000)
+        return self._session.run(question())
 
     # ---- topics
 
@@ -84,7 +106,7 @@ class Discovery:
 
     def _partitions(self) -> list[TopicPartition]:
         if time.monotonic() - self._asked_at > self._options.discovery_ms / 1000:
-            self._refresh()
+            self._asked(self._refresh)
         if self._options.assigned:
             gone = set(self._missing())
             return [each for each in self._options.assigned if each not in gone]
@@ -92,9 +114,9 @@ class Discovery:
             TopicPartition(topic.name, each) for topic in self._topics.values() for each in sorted(topic.partitions)
         ]
 
-    def _refresh(self) -> None:
+    async def _refresh(self) -> None:
         names = {each.topic for each in self._options.assigned} or set(self._options.topics)
-        known = self._session.run(self._ask(names))
+        known = await self._ask(names)
         if self._options.pattern:
             matches = re.compile(self._options.pattern).fullmatch
             known = {name: topic for name, topic in known.items() if matches(name) and not topic.is_internal}
@@ -102,6 +124,7 @@ class Discovery:
             known = {name: topic for name, topic in known.items() if name in names}
         self._topics = {name: topic for name, topic in known.items() if topic.partitions and not topic.error}
         self._asked_at = time.monotonic()
+        self._starts = None
 
     async def _ask(self, names: Iterable[str]) -> dict[str, TopicInfo]:
         metadata = self._session.client.metadata
@@ -123,7 +146,8 @@ class Discovery:
             times = dict.fromkeys(extent.starts, place.everywhere_ms or 0)
         else:
             _check_same(f"{option}ByTimestamp", times, extent.starts)
-        found = self._session.run(self._session.client.offsets_for_times(times))
+        client = self._session.client
+        found = self._asked(lambda: client.offsets_for_times(times))
         unmatched = [each for each, where in found.items() if where is None]
         if unmatched and option == "startingOffsets" and not self._options.unmatched_time_is_latest:
             raise OptionError(

@@ -2,7 +2,8 @@
 
 import logging
 import time
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pyspark_tidelog.batches import open_batches
@@ -14,32 +15,60 @@ from pyspark_tidelog.session import Session, session_for
 from tidelog.client.records import TopicPartition
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     import pyarrow as pa
 
 _log = logging.getLogger(__name__)
 # Small ranges, as most micro-batches have, need not pay for a large answer.
 _FIRST_BYTES = 262_144
+# How many ranges of a task are asked for at once.
+_RANGES_AHEAD = 8
 
 
-def read_range(wanted: OffsetRange, options: ReaderOptions, columns: tuple[str, ...]) -> "Iterator[pa.RecordBatch]":
-    """Every visible record of the range, an Arrow batch for each answer of a broker."""
+def read_ranges(
+    ranges: Sequence[OffsetRange], options: ReaderOptions, columns: tuple[str, ...]
+) -> "Iterator[pa.RecordBatch]":
+    """Every visible record of the ranges, one after the other, an Arrow batch for each answer of a broker."""
+    session = session_for(options.settings)
+    waiting = deque(ranges)
+    begun: deque[tuple[OffsetRange, Future[Fetched]]] = deque()
+    while waiting or begun:
+        while waiting and len(begun) < _RANGES_AHEAD:
+            begun.append((waiting[0], _begin(session, waiting.popleft(), options)))
+        wanted, first = begun.popleft()
+        yield from _read_range(session, wanted, first, options, columns)
+
+
+def _begin(session: Session, wanted: OffsetRange, options: ReaderOptions) -> "Future[Fetched]":
+    partition = TopicPartition(wanted.topic, wanted.partition)
+    return session.begin(fetch(session, partition, wanted.start, options.poll_timeout_ms, _FIRST_BYTES))
+
+
+def _read_range(
+    session: Session,
+    wanted: OffsetRange,
+    first: "Future[Fetched]",
+    options: ReaderOptions,
+    columns: tuple[str, ...],
+) -> "Iterator[pa.RecordBatch]":
     from pyspark_tidelog.arrow import to_arrow
 
-    session = session_for(options.settings)
     config = session.client.config
     is_committed = config.isolation_level == "read_committed"
-    for answer, start in _answers(session, wanted, options):
+    for answer, start in _answers(session, wanted, first, options):
         aborted = answer.aborted if is_committed else None
         batches = list(open_batches(answer.records, start, wanted.end, aborted, check_crcs=config.check_crcs))
         if batches:
             yield to_arrow(batches, wanted.topic, wanted.partition, columns)
 
 
-def _answers(session: Session, wanted: OffsetRange, options: ReaderOptions) -> Iterator[tuple[Fetched, int]]:
-    """Answers with records, and the offset for which each was asked."""
+def _answers(
+    session: Session, wanted: OffsetRange, under_way: "Future[Fetched]", options: ReaderOptions
+) -> Iterator[tuple[Fetched, int]]:
+    """Answers with records, and the offset for which each was asked; the first one is under way."""
     partition, at = TopicPartition(wanted.topic, wanted.partition), wanted.start
     patience_s = options.poll_timeout_ms / 1000
-    under_way = session.begin(fetch(session, partition, at, options.poll_timeout_ms, _FIRST_BYTES))
     progress_at = time.monotonic()
     while at < wanted.end:
         answer, asked = under_way.result(), at

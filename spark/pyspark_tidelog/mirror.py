@@ -1,6 +1,7 @@
 """How far a query is, told to a consumer group, so that its lag is seen where all lags are. Spark's checkpoint decides."""
 
 import logging
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 # A query must not wait long for what only people look at.
 _TIMEOUT_MS = 5000
+# Nor is it told more often than this while batches follow one another; the last one is always told.
+_INTERVAL_S = 1.0
 
 
 class GroupMirror:
@@ -29,22 +32,28 @@ class GroupMirror:
         self._told: Mapping[TopicPartition, int] = {}
         self._coordinator: Coordinator | None = None
         self._under_way: Future[Any] | None = None
+        self._told_at = float("-inf")
 
     def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Tell the group unless it knows; the query goes on meanwhile. Never raises: the next batch commits again."""
-        if offsets == self._told or (self._under_way is not None and not self._under_way.done()):
+        if time.monotonic() - self._told_at >= _INTERVAL_S and (self._under_way is None or self._under_way.done()):
+            self._begin(offsets)
+
+    def settle(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Tell the group, and wait until it knows."""
+        self._wait()
+        self._begin(offsets)
+        self._wait()
+
+    def _begin(self, offsets: Mapping[TopicPartition, int]) -> None:
+        if offsets == self._told:
             return
         self._told = dict(offsets)
+        self._told_at = time.monotonic()
         session = session_for(self._settings)
         if self._coordinator is None:
             self._coordinator = Coordinator(session.client, self._group_id, KeyType.GROUP)
         self._under_way = session.begin(self._tell(self._coordinator, self._told))
-
-    def settle(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """As commit, but nothing is under way any more when it returns."""
-        self._wait()
-        self.commit(offsets)
-        self._wait()
 
     def _wait(self) -> None:
         if self._under_way is not None:

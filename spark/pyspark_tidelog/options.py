@@ -88,6 +88,8 @@ class ReaderOptions:
     include_headers: bool = False
     poll_timeout_ms: int = 120_000
     discovery_ms: int = 3000
+    offset_retries: int = 3
+    offset_retry_interval_ms: int = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +132,10 @@ def read_reader_options(options: Mapping[str, str], *, is_stream: bool) -> Reade
         include_headers=_boolean(given, "includeHeaders", default=False),
         poll_timeout_ms=_count(given, "kafkaConsumer.pollTimeoutMs") or 120_000,
         discovery_ms=_discovery_ms(given),
+        offset_retries=as_count("fetchOffset.numRetries", given.get("fetchoffset.numretries", "3"), least=0),
+        offset_retry_interval_ms=as_count(
+            "fetchOffset.retryIntervalMs", given.get("fetchoffset.retryintervalms", "10"), least=0
+        ),
     )
 
 

@@ -29,6 +29,24 @@ class OffsetRange(InputPartition):
         return hash(self.value)
 
 
+class SharedTask(InputPartition):
+    """Small ranges that one task reads one after the other: starting a task takes longer than reading them."""
+
+    def __init__(self, ranges: Sequence[OffsetRange]) -> None:
+        super().__init__(tuple(each.value for each in ranges))
+        self.ranges = tuple(ranges)
+
+    @property
+    def count(self) -> int:
+        return sum(each.count for each in self.ranges)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SharedTask) and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+
 def limited(
     starts: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int], most: int
 ) -> dict[TopicPartition, int]:
@@ -56,6 +74,19 @@ def cut(ranges: Sequence[OffsetRange], partitions_min: int | None, records_max: 
         return filled
     total = sum(each.count for each in filled)
     return [piece for each in filled for piece in _pieces(each, round(each.count * partitions_min / total))]
+
+
+def shared(ranges: Sequence[OffsetRange], most: int) -> list[SharedTask]:
+    """Ranges in their order, put together as long as a task gets no more than `most` records; the same every time."""
+    tasks: list[list[OffsetRange]] = []
+    room = 0
+    for each in ranges:
+        if each.count > room:
+            tasks.append([])
+            room = most
+        tasks[-1].append(each)
+        room -= each.count
+    return [SharedTask(each) for each in tasks]
 
 
 def _pieces(whole: OffsetRange, number: int) -> list[OffsetRange]:

@@ -1,5 +1,6 @@
 """Batch reading: offsets are settled when the query is planned, and each task reads a range of them."""
 
+import logging
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
@@ -7,7 +8,7 @@ from pyspark.sql.types import StructType
 
 from pyspark_tidelog.discovery import Discovery
 from pyspark_tidelog.errors import OptionError
-from pyspark_tidelog.fetching import read_range
+from pyspark_tidelog.fetching import read_ranges
 from pyspark_tidelog.losses import loss_error
 from pyspark_tidelog.options import ReaderOptions
 from pyspark_tidelog.ranges import OffsetRange, cut
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pyarrow as pa
+
+_log = logging.getLogger(__name__)
 
 
 class TidelogReader(DataSourceReader):
@@ -49,8 +52,9 @@ class TidelogReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> "Iterator[pa.RecordBatch]":
         assert isinstance(partition, OffsetRange), "made by partitions()"
-        return read_range(partition, self._options, self._columns) if partition.count else iter(())
+        return read_ranges([partition], self._options, self._columns) if partition.count else iter(())
 
     def _on_gap(self, loss: str) -> None:
         if self._options.fail_on_data_loss:
             raise loss_error([loss])
+        _log.warning("failOnDataLoss is false, going on without what is gone: %s", loss)

@@ -1,5 +1,6 @@
 """A connection of this Python process to a cluster. Spark reuses its workers, and so do tasks these connections."""
 
+import gc
 import os
 from collections.abc import Coroutine, Mapping
 from concurrent.futures import Future
@@ -40,4 +41,6 @@ def session_for(settings: Mapping[str, str]) -> Session:
     key = (os.getpid(), tuple(sorted(settings.items())))
     if key not in _sessions:
         _sessions[key] = Session(settings)
+        # Spark collects garbage after every task of a worker; what is loaded by now stays, and need not be searched again.
+        gc.freeze()
     return _sessions[key]

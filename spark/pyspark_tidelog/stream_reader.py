@@ -13,12 +13,12 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 from pyspark.sql.types import StructType
 
 from pyspark_tidelog.discovery import Discovery
-from pyspark_tidelog.fetching import read_range
+from pyspark_tidelog.fetching import read_ranges
 from pyspark_tidelog.losses import Extent, loss_error, resume
 from pyspark_tidelog.mirror import GroupMirror
 from pyspark_tidelog.offsets import Offsets
 from pyspark_tidelog.options import ReaderOptions
-from pyspark_tidelog.ranges import OffsetRange, cut, limited
+from pyspark_tidelog.ranges import OffsetRange, SharedTask, cut, limited, shared
 from tidelog.client.records import TopicPartition
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _log = logging.getLogger(__name__)
+# A task of Spark costs as much as reading some thousand records.
+_RECORDS_OF_SHARED_TASK = 5000
 
 
 class TidelogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -40,6 +42,8 @@ class TidelogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         # With Trigger.AvailableNow: where the query ends.
         self._target: Mapping[TopicPartition, int] | None = None
         self._newest: Offsets | None = None
+        # The end that was answered last, and what the cluster had then: `partitions` is asked for the same right after.
+        self._planned: tuple[dict[str, Any], Extent] | None = None
         self._triggered_at = time.monotonic()
         self._told: set[str] = set()
 
@@ -72,7 +76,9 @@ class TidelogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if isinstance(limit, ReadMaxRows):
             ends = limited(at, ends, limit.max_rows)
         # A partition never goes back: its log may have been cut after the query had read it.
-        return self._discovery.offsets({each: max(end, at[each]) for each, end in ends.items()}).to_json()
+        end = self._discovery.offsets({each: max(end, at[each]) for each, end in ends.items()}).to_json()
+        self._planned = (end, extent)
+        return end
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         self._target = self._discovery.extent().ends
@@ -81,7 +87,8 @@ class TidelogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return None if self._newest is None else self._newest.to_json()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
-        extent = self._discovery.extent()
+        is_planned = self._planned is not None and self._planned[0] == end
+        extent = self._planned[1] if self._planned is not None and is_planned else self._discovery.extent()
         until = Offsets.from_json(end)
         at = self._resumed(Offsets.from_json(start), extent)
         ranges = [
@@ -89,8 +96,17 @@ class TidelogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             for each, offset in sorted(until.by_partition.items())
             if each in at
         ]
+        return self._tasks(ranges)
+
+    def _tasks(self, ranges: list[OffsetRange]) -> list[InputPartition]:
+        """Depends on nothing but ranges and options: a repeated batch has the same tasks."""
+        most = self._options.records_per_partition_max
+        pieces = cut(ranges, self._options.partitions_min, most)
+        is_parallel = self._options.partitions_min is not None
         found: list[InputPartition] = []
-        found.extend(cut(ranges, self._options.partitions_min, self._options.records_per_partition_max))
+        found.extend(
+            shared(pieces, 1 if is_parallel else min(most or _RECORDS_OF_SHARED_TASK, _RECORDS_OF_SHARED_TASK))
+        )
         return found
 
     def commit(self, end: dict[str, Any]) -> None:
@@ -122,5 +138,5 @@ class TidelogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     # ---- reading, in a task
 
     def read(self, partition: InputPartition) -> "Iterator[pa.RecordBatch]":
-        assert isinstance(partition, OffsetRange), "made by partitions()"
-        return read_range(partition, self._options, self._columns)
+        assert isinstance(partition, SharedTask), "made by partitions()"
+        return read_ranges(partition.ranges, self._options, self._columns)

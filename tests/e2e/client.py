@@ -55,7 +55,7 @@ class Load:
         assert report["acked"] == report["sent"] > 0, report
         assert report["missing"] == 0, report
         assert report["duplicated"] == 0, report
-        assert report["longest_gap_s"] <= gap_s_max * SLACK, f"{self._gap()}, not {gap_s_max} s"
+        assert report["longest_gap_s"] <= gap_s_max * SLACK, f"{self._gap()}, not {gap_s_max} s: {report['gaps']}"
         return f"{report['acked']} acked, 0 lost, 0 duplicated, {self._gap()}"
 
     def _gap(self) -> str:
@@ -89,10 +89,10 @@ class Client:
         return self.kube.start("exec", POD, "--", "python", _SCRIPT, *arguments)
 
     @contextmanager
-    def load(self, topic: str, seconds: float) -> Iterator[Load]:
+    def load(self, topic: str, seconds: float, rate: int = RATE) -> Iterator[Load]:
         """The load runs while the block does, and at least this long; it is accounted for in the end."""
         load = Load(topic, f"run{next(_runs)}")
-        producing = self.start_call("produce", topic, str(seconds), str(RATE), load.run)
+        producing = self.start_call("produce", topic, str(seconds), str(rate), load.run)
         assert producing.stdout is not None
         producing.stdout.readline()
         yield load

@@ -87,6 +87,18 @@ class Kube:
         lines = self.raw(f"pods/{pod}:{port}/proxy/metrics").splitlines()
         return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith((f"{name} ", f"{name}{{")))
 
+    def pending(self) -> str:
+        """The names of pods that have no place yet."""
+        pods = self.get("pods")["items"]
+        return " ".join(pod["metadata"]["name"] for pod in pods if pod["status"]["phase"] == "Pending")
+
+    def pod_statistics(self) -> list[Any]:
+        """What the kubelets know of the pods of our namespace."""
+        nodes = [node["metadata"]["name"] for node in self.get("nodes")["items"]]
+        answers = [self.kubectl("get", "--raw", f"/api/v1/nodes/{node}/proxy/stats/summary") for node in nodes]
+        pods = [pod for answer in answers for pod in json.loads(answer)["pods"]]
+        return [pod for pod in pods if pod["podRef"]["namespace"] == NAMESPACE]
+
     def wait_until_settled(self, timeout_s: float = 240.0) -> None:
         """Every pod that should be there is ready."""
         until(lambda: not self._unsettled(), timeout_s, lambda: f"not ready: {self._unsettled()}")

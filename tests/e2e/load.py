@@ -5,19 +5,23 @@ load.py leader TOPIC PARTITION                 prints the id of the leading brok
 load.py produce TOPIC SECONDS RATE RUN         prints {"acked": n, "failed": n, "longest_gap_s": s, ...}
 load.py verify TOPIC RUN ACKED                 prints {"missing": n, "duplicated": n, "read": n}
 load.py group TOPIC GROUP SECONDS              joins a group and reads; prints {"assigned": n, "read": n, ...}
+load.py listen PORT                            accepts connections
 """
 
 import json
 import os
+import socket
 import sys
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 BOOTSTRAP = os.environ["BOOTSTRAP"]
 _END_S_MAX = 90.0
+_GAP_S_WORTH_TELLING = 0.2
 
 
 def create(topic: str, partitions: str, replicas: str, *settings: str) -> None:
@@ -38,22 +42,23 @@ class Acks:
         self.acked: list[int] = []
         self.failed: list[str] = []
         self.longest_gap_s = 0.0
-        self.gap_at_s = 0.0
-        self._began = self._last = time.monotonic()
+        self.gaps: list[str] = []
+        self._last = time.monotonic()
 
     def start(self) -> None:
         """Count from now on: getting a producer id is over."""
-        self.longest_gap_s = self.gap_at_s = 0.0
-        self._began = self._last = time.monotonic()
+        self.longest_gap_s = 0.0
+        self._last = time.monotonic()
 
     def on_delivery(self, number: int, error: object) -> None:
         if error is not None:
             self.failed.append(str(error))
             return
         now = time.monotonic()
-        if now - self._last > self.longest_gap_s:
-            self.longest_gap_s, self.gap_at_s = now - self._last, self._last - self._began
-        self._last = now
+        gap_s, self._last = now - self._last, now
+        self.longest_gap_s = max(self.longest_gap_s, gap_s)
+        if gap_s > _GAP_S_WORTH_TELLING:
+            self.gaps.append(f"{gap_s:.2f} s until {datetime.now(UTC):%H:%M:%S.%f}")
         self.acked.append(number)
 
 
@@ -88,7 +93,7 @@ def produce(topic: str, seconds: str, rate: str, run: str) -> None:
         {
             **report,
             "longest_gap_s": round(acks.longest_gap_s, 3),
-            "gap_at_s": round(acks.gap_at_s, 1),
+            "gaps": acks.gaps,
             "client_late_s": round(late, 3),
         }
     )
@@ -158,6 +163,13 @@ def group(topic: str, name: str, seconds: str) -> None:
     _tell({**report, "longest_gap_s": round(gap, 3)})
 
 
+def listen(port: str) -> None:
+    """Accept connections for a minute."""
+    with socket.create_server(("", int(port))):
+        _tell({"listening": True})
+        time.sleep(60)
+
+
 def _tell(value: object) -> None:
     sys.stdout.write(f"{json.dumps(value)}\n")
     sys.stdout.flush()
@@ -170,5 +182,6 @@ if __name__ == "__main__":
         "produce": produce,
         "verify": verify,
         "group": group,
+        "listen": listen,
     }
     verbs[sys.argv[1]](*sys.argv[2:])

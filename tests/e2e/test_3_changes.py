@@ -1,7 +1,8 @@
 """What operators do to a running cluster, under load: restart, upgrade, scale, reassign."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -62,6 +63,41 @@ def test_rolling_restart_under_load(kube: Kube, client: Client, tell: Callable[[
 def _is_rolling(kube: Kube) -> bool:
     status = kube.get(_BROKERS)["status"]
     return bool(status["updateRevision"] != status["currentRevision"] or status.get("availableReplicas", 0) < 3)
+
+
+def test_a_rollout_waits_for_a_broker_that_was_away_before(
+    kube: Kube, client: Client, tell: Callable[[str], None]
+) -> None:
+    """Kubernetes takes the last pod first, whatever became of the others; its broker does not go before they are back."""
+    last = f"{FULLNAME}-broker-2"
+    with _no_pod_is_placed(kube):
+        kube.delete_pod(f"{FULLNAME}-broker-0")
+        until(lambda: "broker-0" in kube.pending(), 60)
+        with client.load("changes", 100) as load:
+            kube.kubectl("rollout", "restart", _BROKERS)
+            until(lambda: "waiting for replicas of others" in kube.kubectl("logs", last), 60)
+            time.sleep(10)
+            pod = kube.get("pod", last)
+            assert "running" in pod["status"]["containerStatuses"][0]["state"], "it went while another one was away"
+            assert "deletionTimestamp" in pod["metadata"]
+            _place_pods(kube)
+            until(lambda: not _is_rolling(kube), 300)
+    tell(f"kubectl rollout restart while a broker is away: the next one waits for it: {load.check(0.5)}")
+
+
+@contextmanager
+def _no_pod_is_placed(kube: Kube) -> Iterator[None]:
+    for node in kube.get("nodes")["items"]:
+        kube.kubectl("cordon", node["metadata"]["name"])
+    try:
+        yield
+    finally:
+        _place_pods(kube)
+
+
+def _place_pods(kube: Kube) -> None:
+    for node in kube.get("nodes")["items"]:
+        kube.kubectl("uncordon", node["metadata"]["name"])
 
 
 def test_upgrade_with_a_changed_setting(kube: Kube, client: Client, tell: Callable[[str], None]) -> None:

@@ -16,11 +16,7 @@ def test_uninstall_leaves_only_the_volumes(kube: Kube, tell: Callable[[str], Non
         "pods,services,statefulsets,deployments,configmaps,poddisruptionbudgets,networkpolicies,serviceaccounts,jobs"
     )
     own = ["--selector", f"app.kubernetes.io/instance={RELEASE}"]
-    # The chart's jobs are hooks, which helm leaves; they go with the namespace.
-    until(
-        lambda: not [name for name in _names(kube, kinds, *own) if "provisioning" not in name and "test" not in name],
-        120,
-    )
+    until(lambda: not _names(kube, kinds, *own), 120, lambda: f"left: {_names(kube, kinds, *own)}")
     assert _names(kube, "persistentvolumeclaims") == claims
     assert any("broker-0" in claim for claim in claims)
     tell(f"helm uninstall leaves {len(claims)} volume claims and nothing else of the release's own")

@@ -79,7 +79,7 @@ class HostingBroker:
         config = load_config(BrokerConfig, file=None, environ={}, overrides=overrides).config
         self.clock = ManualClock()
         self.soon: list[Callable[[], None]] = []
-        self.view = ClusterView()
+        self.view = ClusterView(knows_topics=True)
         self.storage = SomeStorage(directories, LiveConfig(config))
         self.replication = NoReplication()
         self.waiting = Waiting(ManualTimers(self.clock), self.clock, self.soon.append)

@@ -17,15 +17,20 @@ def fill(bootstrap: str, topic: str, values: Iterable[str], partition: int | Non
 
 def committed_values(bootstrap: str, topic: str) -> list[str]:
     """Every value that a reader of committed records sees."""
+    return [value for _, value in committed_pairs(bootstrap, topic)]
+
+
+def committed_pairs(bootstrap: str, topic: str) -> list[tuple[str, str]]:
+    """Every key and value that a reader of committed records sees, those of a partition in their order."""
     with Consumer(bootstrap_servers=bootstrap, isolation_level="read_committed") as consumer:
         partitions = [TopicPartition(topic, each.partition) for each in consumer.partitions_for(topic)]
         consumer.assign(partitions)
         consumer.seek_to_beginning()
         ends = consumer.end_offsets(partitions)
-        found: list[str] = []
+        found: list[tuple[str, str]] = []
         while any(consumer.position(each) < ends[each] for each in partitions):
             for records in consumer.poll(500).values():
-                found.extend(record.value.decode() for record in records)
+                found.extend(((record.key or b"").decode(), record.value.decode()) for record in records)
         return found
 
 

@@ -88,6 +88,12 @@ class KafkaPeer:
             )
             self._start(name, _JVM, "kafka.Kafka", settings)
 
+    def start_broker(self, id: int) -> None:
+        """Again, after it has ended."""
+        name = f"broker-{id}"
+        self._processes[name].wait(_STOP_S)
+        self._run(name, _JVM, "kafka.Kafka")
+
     def pids(self) -> dict[str, int]:
         return {name: process.pid for name, process in self._processes.items()}
 
@@ -105,6 +111,10 @@ class KafkaPeer:
         folder = self._folder / name
         (folder / "data").mkdir(parents=True)
         (folder / "settings").write_text(settings)
+        self._run(name, jvm, main)
+
+    def _run(self, name: str, jvm: tuple[str, ...], main: str) -> None:
+        folder = self._folder / name
         command = ["java", *jvm, "-cp", f"{self._jars}/*", main, str(folder / "settings")]
-        with (folder / "log").open("wb") as log:
+        with (folder / "log").open("ab") as log:
             self._processes[name] = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder)

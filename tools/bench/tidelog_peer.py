@@ -36,6 +36,9 @@ class TidelogPeer:
         status = subprocess.run(self._command("status", "--json"), check=True, capture_output=True, text=True).stdout
         return {f"{one['role']}-{one['id']}": one["pid"] for one in json.loads(status)["processes"]}
 
+    def start_broker(self, id: int) -> None:
+        subprocess.run(self._command("start", "broker", str(id)), check=True, capture_output=True)
+
     def down(self) -> None:
         subprocess.run(self._command("down"), check=True, capture_output=True)
 

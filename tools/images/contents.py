@@ -50,13 +50,18 @@ def _own_wheel() -> None:
 
 
 def _spark() -> None:
-    """pyspark as `make setup` installed it, jars included, and what its Python side needs."""
+    """Spark as `make setup` installed it, jars included, what its Python side needs, and our jobs."""
     shutil.rmtree(SPARK, ignore_errors=True)
-    for package in ("pyspark", "py4j"):
+    needless = shutil.ignore_patterns("__pycache__", "tests", "examples", "include")
+    for package in ("pyspark", "py4j", "pyarrow"):
         folder = package_folder(package)
         if folder is None:
             raise SystemExit(f"The Spark image is made of {package}, which is not installed: run `make setup`.")
-        shutil.copytree(folder, SPARK / package, ignore=shutil.ignore_patterns("__pycache__", "tests", "examples"))
+        shutil.copytree(folder, SPARK / package, ignore=needless)
+    for own in ("jobs", "transforms"):
+        shutil.copytree(ROOT / "spark" / own, SPARK / own, ignore=needless)
+    for package in ("jobs", "transforms"):
+        shutil.copytree(ROOT / "spark" / package, SPARK / package, ignore=needless)
 
 
 def _zookeeper() -> None:

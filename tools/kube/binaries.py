@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _SOURCES = Path(__file__).parent / "src"
 _LINKS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "kubelet", "kubectl",
-          "volumes", "remove-pods")  # fmt: skip
+          "volumes", "policies", "remove-pods")  # fmt: skip
 _PACKAGES = {"containerd": "containerd", "ctr": "containerd", "runc": "runc", "iptables": "iptables",
              "conntrack": "conntrack", "openssl": "openssl", "ip": "iproute2"}  # fmt: skip
 _CNI_FOLDERS = (Path("/usr/lib/cni"), Path("/opt/cni/bin"))

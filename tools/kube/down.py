@@ -17,7 +17,7 @@ def down(settings: Settings) -> None:
     with locked(settings):
         processes = Processes(settings.state)
         # Nobody may start pods anew while they are removed.
-        for name in ("volumes", "kubelet", "kube-scheduler", "kube-controller-manager"):
+        for name in ("policies", "volumes", "kubelet", "kube-scheduler", "kube-controller-manager"):
             processes.stop(name)
         _remove_pods(settings, processes)
         for name in ("containerd", "coredns", "kube-proxy", "kube-apiserver", "etcd"):

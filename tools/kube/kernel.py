@@ -66,7 +66,8 @@ def _remember_switches(file: Path) -> None:
 def _remove_chains(family: str) -> None:
     """The port-mapping plugin's too, unless some other container's mapping uses them."""
     saved = subprocess.run([f"{family}-save"], capture_output=True, text=True, check=False).stdout
-    left_behind = "KUBE-" if re.search(r"^:CNI-DN-", saved, re.MULTILINE) else "KUBE-|CNI-HOSTPORT-"
+    ours = "KUBE-|TIDELOG-"
+    left_behind = ours if re.search(r"^:CNI-DN-", saved, re.MULTILINE) else f"{ours}|CNI-HOSTPORT-"
     if re.search(left_behind, saved):
         kept = "".join(line for line in saved.splitlines(keepends=True) if not re.search(left_behind, line))
         subprocess.run([f"{family}-restore"], input=kept, text=True, check=False)

@@ -102,6 +102,7 @@ def _start_node(settings: Settings, processes: Processes, node_ip: str) -> None:
     processes.start("coredns", ["coredns", "-conf", settings.conf / "Corefile"])
     volumes: Command = ["-kubeconfig", settings.kubeconfig, "-root", settings.state / "volumes"]
     processes.start("volumes", ["volumes", *volumes])
+    processes.start("policies", ["policies", "-kubeconfig", settings.kubeconfig])
 
 
 def _wait_until_ready(settings: Settings, processes: Processes) -> None:

@@ -12,6 +12,7 @@ __all__ = [
     "IllegalStateError",
     "KafkaCode",
     "KafkaError",
+    "LogTruncationError",
     "NoBrokerError",
     "NoOffsetError",
     "ProducerFencedError",
@@ -69,6 +70,24 @@ class UnsupportedVersionError(ClientError):
 
 class NoOffsetError(ClientError):
     """A partition has no position and `auto.offset.reset` is none."""
+
+
+class LogTruncationError(NoOffsetError):
+    """Records that the application was given are not in the log any more, and `auto.offset.reset` is none.
+
+    They were lost with a leader, by an unclean election for example. `diverges_at` is the first offset from which on the
+    log is another one, or None if the leader cannot tell; seek to it, or wherever the application sees fit.
+    """
+
+    def __init__(self, topic: str, partition: int, offset: int, diverges_at: int | None) -> None:
+        self.topic = topic
+        self.partition = partition
+        self.offset = offset
+        self.diverges_at = diverges_at
+        where = "an offset that its leader does not know" if diverges_at is None else f"offset {diverges_at}"
+        super().__init__(
+            f"auto.offset.reset=none: {topic}-{partition} was read up to offset {offset}, and its log was cut off at {where}"
+        )
 
 
 class CommitFailedError(KafkaError):

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from tidelog.kafka.records.header import TimestampType
+from tidelog.kafka.records.timestamp_type import TimestampType
 
 __all__ = [
     "ConsumerGroupMetadata",

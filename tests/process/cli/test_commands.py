@@ -195,6 +195,7 @@ def test_demonstrations(tidelog: Run) -> None:
     assert "Sent 5, received 5." in tidelog("demo producer-consumer --sync --records 5").lines
     verdict = tidelog("demo exactly-once 3 2 200 --json").document
     assert (verdict["exactly_once"], verdict["copied"]) == (True, 200)
+    assert "Sent 100 messages." in tidelog("demo traffic --rate 200 --seconds 0.5 --partitions 1").lines
 
 
 def test_a_saved_context_is_used(

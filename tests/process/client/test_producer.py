@@ -211,6 +211,14 @@ async def test_a_full_buffer_blocks_and_then_raises(bootstrap: str, silent_topic
     await producer.close(timeout_ms=0)
 
 
+@pytest.mark.usefixtures("silent_topic")
+async def test_a_broker_that_hangs_does_not_keep_clients_from_starting(cluster: Cluster) -> None:
+    servers = f"{cluster.broker(3).kafka},{cluster.broker(1).kafka}"
+    for _ in range(10):  # in any order
+        async with Producer(bootstrap_servers=servers, request_timeout_ms=1000, max_block_ms=1000) as producer:
+            assert producer is not None
+
+
 async def test_a_closed_producer_fails_what_it_could_not_deliver(bootstrap: str, silent_topic: str) -> None:
     producer = await Producer(bootstrap_servers=bootstrap).start()
     delivery = producer.send(silent_topic, b"v")

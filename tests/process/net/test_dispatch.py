@@ -69,7 +69,7 @@ def throttling() -> Any:
 
 @pytest.fixture
 def server(throttling: Any) -> Iterator[WireServer]:
-    view = ClusterView()
+    view = ClusterView(knows_topics=True)
     dispatcher = Dispatcher(
         [
             metadata.served(view, Unlimited(), Unlimited()),

@@ -1,5 +1,6 @@
 """Batch reads and writes on a real cluster, each option once."""
 
+import logging
 import time
 from collections.abc import Callable
 
@@ -7,6 +8,9 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
+from pyspark_tidelog.columns import table_schema
+from pyspark_tidelog.options import read_reader_options
+from pyspark_tidelog.reader import TidelogReader
 from tests.support.spark_topics import committed_values, fill, numbered, table, texts
 from tidelog.client.records import TopicPartition
 from tidelog.client.sync import Admin, Producer
@@ -80,7 +84,9 @@ def test_aborted_records_are_not_read_as_committed(spark: SparkSession, bootstra
     assert texts(table(spark, bootstrap, topic)) == ["gone", "stays"]
 
 
-def test_what_retention_took_is_a_loss(spark: SparkSession, bootstrap: str, make_topic: Make) -> None:
+def test_what_retention_took_is_a_loss(
+    spark: SparkSession, bootstrap: str, make_topic: Make, caplog: pytest.LogCaptureFixture
+) -> None:
     topic = make_topic(1)
     fill(bootstrap, topic, numbered(10))
     with Admin(bootstrap_servers=bootstrap) as admin:
@@ -89,6 +95,11 @@ def test_what_retention_took_is_a_loss(spark: SparkSession, bootstrap: str, make
     with pytest.raises(AnalysisException, match=f"{topic}-0 lost offsets 2 to 5"):
         table(spark, bootstrap, topic, **starting).collect()
     assert texts(table(spark, bootstrap, topic, **starting, failOnDataLoss="false")) == numbered(4, 6)
+    given = {"kafka.bootstrap.servers": bootstrap, "subscribe": topic, **starting, "failOnDataLoss": "false"}
+    options = read_reader_options(given, is_stream=False)
+    with caplog.at_level(logging.WARNING):
+        TidelogReader(options, table_schema(include_headers=False)).partitions()
+    assert f"{topic}-0 lost offsets 2 to 5" in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,5 @@
 """Streaming reads and writes on a real cluster: limits, gaps, and a driver that is killed in the middle."""
 
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +8,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from tests.support.spark_jobs import driver
 from tests.support.spark_topics import committed_values, fill, numbered
 from tests.support.waiting import eventually
 from tidelog.client import NewTopic
@@ -20,9 +17,6 @@ from tidelog.client.sync import Admin
 
 pytestmark = pytest.mark.timeout(400)
 Make = Callable[..., str]
-# Spark gives a Python worker ten seconds to come up and cannot be told otherwise; a busy machine may take longer.
-_ATTEMPTS = 5
-_SPARK = Path(__file__).parents[3] / "spark"
 
 
 class Copying:
@@ -35,15 +29,6 @@ class Copying:
         self._checkpoint = checkpoint
 
     def run(self, **options: str) -> StreamingQuery:
-        for _ in range(_ATTEMPTS - 1):
-            try:
-                return self._run_once(**options)
-            except StreamingQueryException as error:
-                if "failed to connect back" not in str(error):
-                    raise
-        return self._run_once(**options)
-
-    def _run_once(self, **options: str) -> StreamingQuery:
         reader = self._spark.readStream.format("tidelog").option("kafka.bootstrap.servers", self._bootstrap)
         rows = reader.options(subscribe=self._source, startingOffsets="earliest", **options).load()
         writer = rows.select("key", "value").writeStream.format("tidelog").option("topic", self._target)
@@ -113,35 +98,11 @@ def test_a_killed_driver_loses_and_repeats_nothing(
 ) -> None:
     source, target = topics
     fill(bootstrap, source, numbered(3000))
-    driver = copy_job(bootstrap, source, target, tmp_path, "--most", "100", "--trigger", "0 seconds")
-    try:
+    arguments = ["--bootstrap", bootstrap, "--topic", source, "--to", target, "--checkpoint", str(tmp_path / "state")]
+    with driver("copy", [*arguments, "--most", "100", "--trigger", "0 seconds"], tmp_path / "log") as first:
         eventually(lambda: len(committed_values(bootstrap, target)) > 300, 180)
-    finally:
-        os.killpg(driver.pid, signal.SIGKILL)
-        driver.wait(30)
+        first.kill()
     assert len(committed_values(bootstrap, target)) < 3000
-    again = copy_job(bootstrap, source, target, tmp_path, "--most", "1000", "--available-now")
-    assert again.wait(240) == 0, (tmp_path / "log").read_text()[-3000:]
+    with driver("copy", [*arguments, "--most", "1000", "--available-now"], tmp_path / "log") as again:
+        assert again.ends() == 0, again.told()
     assert sorted(committed_values(bootstrap, target)) == numbered(3000)
-
-
-def copy_job(bootstrap: str, source: str, target: str, folder: Path, *more: str) -> "subprocess.Popen[bytes]":
-    arguments = [
-        "--bootstrap",
-        bootstrap,
-        "--topic",
-        source,
-        "--to",
-        target,
-        "--checkpoint",
-        str(folder / "checkpoint"),
-    ]
-    with (folder / "log").open("ab") as log:
-        return subprocess.Popen(
-            [sys.executable, "-m", "jobs.copy", *arguments, *more],
-            cwd=_SPARK,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-            env={**os.environ, "PYSPARK_SUBMIT_ARGS": "--driver-memory 1g pyspark-shell"},
-        )

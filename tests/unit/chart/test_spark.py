@@ -2,7 +2,7 @@
 
 import yaml
 
-from tests.support.chart import CHART, render
+from tests.support.chart import render
 
 
 def test_a_driver_may_only_do_things_in_its_own_namespace() -> None:
@@ -19,17 +19,44 @@ def test_a_driver_may_only_do_things_in_its_own_namespace() -> None:
 
 
 def test_the_driver_runs_the_job_of_the_profile() -> None:
+    arguments = render(profile="pipeline").container("Deployment", "spark-driver")["args"]
+    assert arguments[:5] == ["python3", "-m", "jobs.activity", "--bootstrap", "t-tidelog.n.svc.cluster.local:9092"]
+    assert arguments[5:9] == ["--checkpoint", "/var/lib/spark/checkpoint/activity", "--metrics-port", "9404"]
+    assert arguments[9:] == ["--parquet", "/var/lib/spark/activity"]
+
+
+def test_a_batch_job_runs_once_from_the_same_image() -> None:
+    batch = [{"name": "by-day", "job": "export", "args": ["--path", "/var/lib/spark/exported"]}]
+    rendered = render({"spark": {"enabled": True, "batchJobs": batch}})
+    job = rendered.container("Job", "spark-by-day")
+    assert job["args"][2] == "jobs.export"
+    assert job["args"][-3:] == ["--available-now", "--path", "/var/lib/spark/exported"]
+    assert job["image"] == rendered.container("Deployment", "spark-driver")["image"]
+
+
+def test_executors_share_the_checkpoint_with_the_driver() -> None:
     rendered = render(profile="pipeline")
-    arguments = rendered.container("Deployment", "spark-driver")["args"]
-    bootstrap = "t-tidelog.n.svc.cluster.local:9092"
-    assert arguments[2:] == [bootstrap, "pageviews", "pageviews-per-minute", "/var/lib/spark/checkpoint.json"]
-    shipped = rendered.one("ConfigMap", "spark-application")["data"]["application.py"]
-    assert shipped.strip() == (CHART / "files" / "pipeline.py").read_text().strip()
+    executor = yaml.safe_load(rendered.one("ConfigMap", "spark")["data"]["executor.yaml"])["spec"]
+    driver = rendered.one("Deployment", "spark-driver")["spec"]["template"]["spec"]
+    claims = [each for spec in (executor, driver) for each in spec["volumes"] if "persistentVolumeClaim" in each]
+    assert claims == [{"name": "state", "persistentVolumeClaim": {"claimName": "t-tidelog-spark"}}] * 2
+
+
+def test_metrics_of_queries_and_of_spark_are_scraped() -> None:
+    monitored = render({"metrics": {"serviceMonitor": {"enabled": True}}}, profile="pipeline")
+    paths = [each["path"] for each in monitored.one("ServiceMonitor", "")["spec"]["endpoints"]]
+    assert paths == ["/metrics", "/metrics/prometheus", "/metrics/executors/prometheus"]
+    ports = {each["name"]: each["port"] for each in monitored.one("Service", "spark-driver")["spec"]["ports"]}
+    assert (ports["metrics"], ports["spark-ui"]) == (9404, 4040)
 
 
 def test_another_application_gets_its_own_arguments_only() -> None:
     rendered = render({"spark": {"enabled": True, "application": "print(1)", "applicationArgs": ["a", "b"]}})
-    assert rendered.container("Deployment", "spark-driver")["args"][2:] == ["a", "b"]
+    assert rendered.container("Deployment", "spark-driver")["args"][1:] == [
+        "/etc/spark-application/application.py",
+        "a",
+        "b",
+    ]
     assert rendered.one("ConfigMap", "spark-application")["data"]["application.py"].strip() == "print(1)"
 
 

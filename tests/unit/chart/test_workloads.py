@@ -156,3 +156,11 @@ def test_what_is_not_kept_lives_in_the_pod() -> None:
 def test_a_broker_is_not_ready_before_it_is_in_sync() -> None:
     """The next broker of a rollout is taken when this one is ready, so no time may make it ready."""
     assert render().settings("broker")["replica.catch.up.timeout.ms"] == "-1"
+
+
+def test_a_broker_does_not_stop_while_another_is_away() -> None:
+    """A rollout does not look at brokers that were away before it began, so the one that is to stop does."""
+    rendered = render({"broker": {"terminationGracePeriodSeconds": 100, "preStopSleepSeconds": 5}})
+    settings = rendered.settings("broker")
+    assert settings["shutdown.timeout.ms"] == "90000"
+    assert settings["controlled.shutdown.replicas.wait.ms"] == "36000"

@@ -3,7 +3,9 @@
 import pytest
 
 from tidelog.client import ConfigError, Consumer, Producer
-from tidelog.client.configs import AdminConfig, ConsumerConfig, ProducerConfig
+from tidelog.client.configs.admin import AdminConfig
+from tidelog.client.configs.consumer import ConsumerConfig
+from tidelog.client.configs.producer import ProducerConfig
 from tidelog.client.configs.reading import read_settings
 
 SERVERS = {"bootstrap_servers": "127.0.0.1:9092"}

@@ -16,7 +16,7 @@ from tidelog.kafka.wire.messages.fetch import (
 )
 from tidelog.kafka.wire.primitives import MalformedMessage
 
-RECORDS = bytes(encode_batch([Record(None, b"v" * 300)], base_offset=7))
+RECORDS = bytes(encode_batch([Record(None, b"v" * 300)], base_offset=7, leader_epoch=6))
 
 
 def copied(records: memoryview) -> memoryview:
@@ -43,21 +43,25 @@ def response() -> FetchResponse:
     )
     empty = PartitionData(partition_index=2, high_watermark=1, records=b"")
     return FetchResponse(
+        session_id=77,
         responses=[
             FetchableTopicResponse(topic="t", partitions=[first, refused]),
             FetchableTopicResponse(topic="u", partitions=[empty]),
-        ]
+        ],
     )
 
 
 @pytest.mark.parametrize("version", range(4, 13))
 def test_every_version(version: int) -> None:
     frame = b"head" + response().encode(version)
-    found = read_fetch_response(memoryview(frame), 4, version, copied)
+    answer = read_fetch_response(memoryview(frame), 4, version, copied)
+    assert answer.session_id == (77 if version >= 7 else 0)
+    found = answer.partitions
     assert set(found) == {TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 2)}
     first = found[TopicPartition("t", 0)]
     assert bytes(first.records) == RECORDS
     assert (first.next_offset, first.high_watermark, first.last_stable_offset) == (8, 9, 8)
+    assert first.last_epoch == 6
     assert first.aborted == ((7, 5),)
     assert first.log_start_offset == (2 if version >= 5 else -1)
     assert first.preferred_replica == (3 if version >= 11 else -1)

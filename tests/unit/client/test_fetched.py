@@ -2,7 +2,7 @@
 
 import pytest
 
-from tidelog.client.core.fetch_response import next_offset_of
+from tidelog.client.core.fetch_response import end_of
 from tidelog.client.core.fetched import FetchedRecords, deserialized
 from tidelog.client.records import ConsumerRecord, TimestampType, TopicPartition
 from tidelog.kafka.errors import KafkaCode, KafkaError
@@ -72,8 +72,8 @@ def test_the_beginning_of_a_batch_is_left_for_the_next_fetch() -> None:
     data = batch(0, b"a") + batch(1, b"b")[:-5]
     fetched = FetchedRecords(P, data, 0)
     assert values(fetched.take(9)) == [b"a"]
-    assert next_offset_of(data) == 1
-    assert next_offset_of(data[:30]) is None
+    assert end_of(data)[0] == 1
+    assert end_of(data[:30]) == (None, -1)
 
 
 def test_a_damaged_batch_is_refused_unless_checksums_do_not_matter() -> None:

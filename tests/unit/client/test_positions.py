@@ -1,10 +1,12 @@
 """Positions, subscriptions and the lines before a full buffer."""
 
+from uuid import UUID
+
 import pytest
 
-from tidelog.client.core.cluster import ClusterView
+from tidelog.client.core.cluster import ClusterView, PartitionInfo, PushOutcome, TopicInfo
 from tidelog.client.core.fetched import FetchedRecords
-from tidelog.client.core.positions import EARLIEST_TIMESTAMP, Positions
+from tidelog.client.core.positions import EARLIEST_TIMESTAMP, PartitionPosition, Positions, Truncation
 from tidelog.client.core.subscription import Mode, Subscription
 from tidelog.client.core.waiting import WaitingLines, WaitingRecord
 from tidelog.client.errors import IllegalStateError, WrongArgumentError
@@ -63,6 +65,53 @@ def test_fetching_pauses_when_enough_waits_here() -> None:
     state.seek(0)
     state.is_paused = True
     assert not state.is_fetchable(0)
+
+
+def read_up_to(position: int, *, fetched: int, epoch: int) -> PartitionPosition:
+    """A partition that was read up to an offset, with more waiting here; the leader epoch is that of all of it."""
+    state = PartitionPosition(P0)
+    state.seek(0)
+    assert state.is_valid_in(epoch)
+    state.take_in(FetchedRecords(P0, b"", 0), fetched, epoch)
+    state.position, state.leader_epoch = position, epoch
+    return state
+
+
+def test_a_position_is_right_until_the_leader_changes() -> None:
+    state = read_up_to(5, fetched=10, epoch=3)
+    assert state.is_valid_in(3)
+    assert not state.is_valid_in(4)
+    assert state.on_epoch_end(4, 10, 3) is None
+    assert state.is_valid_in(4)
+    assert (state.position, state.fetch_offset, len(state.fetched)) == (5, 10, 1)
+
+
+def test_a_position_without_an_epoch_cannot_be_wrong() -> None:
+    state = PartitionPosition(P0)
+    state.seek(7)
+    assert state.is_valid_in(3)
+    assert state.is_valid_in(4)
+
+
+def test_a_committed_offset_is_checked_unless_it_is_of_the_leaders_own_epoch() -> None:
+    state = PartitionPosition(P0)
+    state.seek(7, leader_epoch=3)
+    assert not state.is_valid_in(4)
+    assert state.is_valid_in(3)
+
+
+def test_what_waits_here_is_fetched_again_if_the_log_parts_within_it() -> None:
+    state = read_up_to(5, fetched=10, epoch=3)
+    assert state.on_epoch_end(4, 8, 3) is None
+    assert (state.position, state.fetch_offset, len(state.fetched)) == (5, 5, 0)
+    assert state.is_valid_in(4)
+
+
+def test_what_the_application_has_may_be_gone() -> None:
+    state = read_up_to(9, fetched=10, epoch=3)
+    assert state.on_epoch_end(4, 8, 2) == Truncation(8, 2)
+    assert not state.is_valid_in(4), "nobody has decided yet where to go on"
+    assert state.on_epoch_end(4, -1, -1) == Truncation(-1, -1)
 
 
 def test_who_is_not_assigned_is_named() -> None:
@@ -133,6 +182,35 @@ def test_a_hint_is_taken_if_it_is_newer() -> None:
     assert not view.learn_leader("t", 0, 9, 4)
     assert view.learn_leader("t", 0, 2, 4)
     assert view.leader("t", 0) == 2
+
+
+def pushed(name: str, topic_id: UUID, leader: int, epoch: int, partition: int = 0) -> TopicInfo:
+    info = PartitionInfo(name, partition, leader, epoch, (1, 2), (1,))
+    return TopicInfo(name, topic_id, is_internal=False, partitions={partition: info})
+
+
+def test_what_is_pushed_is_taken_if_it_is_newer() -> None:
+    view = ClusterView()
+    view.take_in(answer("t", leader=1, epoch=3), all_topics=False)
+    topic_id = view.topics["t"].topic_id
+    assert view.take_push([pushed("t", topic_id, 2, 2)]) == PushOutcome(has_news=False, is_incomplete=False)
+    assert view.take_push([pushed("t", topic_id, 1, 3)]) == PushOutcome(has_news=False, is_incomplete=False)
+    assert view.take_push([pushed("t", topic_id, 2, 4)]) == PushOutcome(has_news=True, is_incomplete=False)
+    assert view.leader("t", 0) == 2
+    assert view.take_push([pushed("t", topic_id, -1, 5)]) == PushOutcome(has_news=True, is_incomplete=False)
+    assert view.leader("t", 0) == -1
+
+
+def test_what_a_push_cannot_tell_is_left_to_a_broker() -> None:
+    view = ClusterView()
+    view.take_in(answer("t", leader=1, epoch=3), all_topics=False)
+    topic_id = view.topics["t"].topic_id
+    unknown = PushOutcome(has_news=False, is_incomplete=True)
+    assert view.take_push([pushed("u", topic_id, 1, 0)]) == unknown, "another topic"
+    assert view.take_push([pushed("t", UUID(int=7), 1, 0)]) == unknown, "a topic that was created anew"
+    assert view.take_push([pushed("t", topic_id, 1, 0, partition=1)]) == unknown, "a new partition"
+    assert view.take_push([pushed("t", topic_id, 9, 4)]) == unknown, "a leader whose address is not known"
+    assert view.leader("t", 0) == 1
 
 
 def test_an_answer_about_all_topics_forgets_those_that_are_gone() -> None:

@@ -2,34 +2,20 @@
 
 import importlib
 import json
-import random
-from collections import Counter
 from datetime import UTC, datetime
 
 import pytest
 
 from jobs.progress import lag_of, read_progress
 from jobs.scrape import samples
-from jobs.traffic import traffic
 
 
-@pytest.mark.parametrize("job", ["activity", "copy", "export", "logs", "operations", "scrape", "traffic"])
+@pytest.mark.parametrize("job", ["activity", "copy", "export", "logs", "operations", "scrape"])
 def test_every_job_helps(job: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         importlib.import_module(f"jobs.{job}").main(["--help"])
     assert ended.value.code == 0
     assert "--bootstrap" in capsys.readouterr().out
-
-
-def test_traffic_has_favourites_and_latecomers_and_is_the_same_for_a_seed() -> None:
-    made = [traffic(random.Random(number), 1_000_000.0) for number in range(2000)]
-    assert made == [traffic(random.Random(number), 1_000_000.0) for number in range(2000)]
-    assert {each.topic for each in made} == {"pageviews", "service-logs"}
-    events = [json.loads(each.value) for each in made if each.topic == "pageviews"]
-    pages = Counter(each["page"] for each in events)
-    assert pages.most_common(1)[0][0] == "/"
-    assert {each["kind"] for each in events} == {"view", "search"}
-    assert 0 < sum(each["at"] < "1970-01-12T13:46:40" for each in events) < len(events) / 10
 
 
 def test_samples_of_counters_and_lags() -> None:

@@ -30,6 +30,7 @@ def test_defaults_are_those_of_sparks_own_source() -> None:
     assert stream.starting == LATEST
     assert batch.topics == ("t",)
     assert batch.fail_on_data_loss
+    assert (batch.offset_retries, batch.offset_retry_interval_ms) == (3, 10)
     assert not batch.include_headers
 
 
@@ -46,11 +47,13 @@ def test_every_option_is_understood_whatever_its_case() -> None:
         includeHeaders="true",
         groupIdPrefix="mine",
         **{"kafkaConsumer.pollTimeoutMs": "500", "partition.metadata.cache.ttl.ms": "7"},
+        **{"fetchOffset.numRetries": "0", "fetchOffset.retryIntervalMs": "250"},
     )
     assert found.starting == AtOffsets({TopicPartition("t", 0): 5, TopicPartition("t", 1): -2})
     assert (found.offsets_per_trigger_max, found.offsets_per_trigger_min) == (100, 10)
     assert (found.partitions_min, found.records_per_partition_max) == (8, 1000)
     assert (found.trigger_delay_max_ms, found.poll_timeout_ms, found.discovery_ms) == (120_000, 500, 7)
+    assert (found.offset_retries, found.offset_retry_interval_ms) == (0, 250)
     assert found.group_id == "mine-t"
     assert found.include_headers
     assert not found.fail_on_data_loss

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyspark_tidelog.ranges import OffsetRange, cut, limited
+from pyspark_tidelog.ranges import OffsetRange, cut, limited, shared
 from tidelog.client.records import TopicPartition
 
 _A, _B = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -51,3 +51,19 @@ def test_pieces_cover_every_offset_once(
 def test_big_partitions_are_cut_for_as_many_tasks_as_wanted() -> None:
     pieces = cut([OffsetRange("t", 0, 0, 90), OffsetRange("t", 1, 0, 10)], 10, None)
     assert [piece.count for piece in pieces] == [10] * 10
+
+
+def test_small_ranges_share_a_task_and_big_ones_do_not() -> None:
+    ranges = [OffsetRange("t", index, 0, count) for index, count in enumerate((40, 60, 1, 500, 2))]
+    assert [[each.partition for each in task.ranges] for task in shared(ranges, 100)] == [[0, 1], [2], [3], [4]]
+    assert [task.count for task in shared(ranges, 1000)] == [603]
+    assert len(shared(ranges, 1)) == 5
+
+
+@given(st.lists(st.integers(1, 300), max_size=12), st.integers(1, 500))
+def test_shared_tasks_have_every_range_once_in_order(counts: list[int], most: int) -> None:
+    ranges = [OffsetRange("t", index, 5, 5 + count) for index, count in enumerate(counts)]
+    tasks = shared(ranges, most)
+    assert [each for task in tasks for each in task.ranges] == ranges
+    assert all(task.count <= most or len(task.ranges) == 1 for task in tasks)
+    assert shared(ranges, most) == tasks

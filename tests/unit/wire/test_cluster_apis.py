@@ -58,6 +58,7 @@ def view() -> ClusterView:
                 ),
                 TopicView("__consumer_offsets", OFFSETS_ID, {0: partition(0, 2, (2,))}),
             ),
+            topics_complete=True,
         )
     )
     return made
@@ -229,6 +230,21 @@ def ask_by_id(view: ClusterView, version: int, topic_id: UUID, name: str | None)
     request = MetadataRequest(topics=[MetadataRequestTopic(topic_id=topic_id, name=name)])
     answer: MetadataResponse = ask(metadata.served(view, NO_CREATION, NO_DEPARTURES), version, request)
     return answer.topics[0]
+
+
+def test_a_broker_that_was_not_told_of_topics_yet_does_not_deny_them() -> None:
+    """A client that hears that its topic does not exist may give it up, and this broker has but started."""
+    creation = FakeCreation(is_enabled=True)
+    asked = [MetadataRequestTopic(name="orders"), MetadataRequestTopic(name="no good")]
+    answer = ask(
+        metadata.served(ClusterView(), creation, NO_DEPARTURES),
+        9,
+        MetadataRequest(topics=asked, allow_auto_topic_creation=True),
+    )
+    codes = [topic.error_code for topic in answer.topics]
+    assert codes == [KafkaCode.LEADER_NOT_AVAILABLE, KafkaCode.INVALID_TOPIC_EXCEPTION]
+    assert creation.created == []
+    assert ask_by_id(ClusterView(), 12, ORDERS_ID, None).error_code == KafkaCode.LEADER_NOT_AVAILABLE
 
 
 def test_topics_by_id(view: ClusterView) -> None:

@@ -34,6 +34,7 @@ var programs = map[string]func(){
 	"kubelet":                 func() { os.Exit(cli.Run(kubelet.NewKubeletCommand(context.Background()))) },
 	"kubectl":                 runKubectl,
 	"volumes":                 provideVolumes,
+	"policies":                enforcePolicies,
 	"remove-pods":             removePods,
 }
 

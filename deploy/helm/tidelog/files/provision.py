@@ -1,12 +1,11 @@
-"""Makes topics and cluster-wide settings as a file tells; what is so already is left, so it may run any number of times.
+"""Makes topics and cluster-wide settings as it is told; what is so already is left, so it may run any number of times.
 
-provision.py BOOTSTRAP FILE       FILE: {"brokers": 3, "topics": [{"name": ...}], "brokerConfigs": {"name": "value"}}
+provision.py BOOTSTRAP WANTED       WANTED: {"brokers": 3, "topics": [{"name": ...}], "brokerConfigs": {"name": "value"}}
 """
 
 import asyncio
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
 from tidelog.kafka.errors import KafkaCode
@@ -31,8 +30,7 @@ class Refused(Exception):  # noqa: N818  named after what happened
     """The cluster does not do what was asked."""
 
 
-async def main(bootstrap: str, file: Path) -> None:
-    wanted = json.loads(file.read_text("utf-8"))
+async def main(bootstrap: str, wanted: dict[str, Any]) -> None:
     host, _, port = bootstrap.rpartition(":")
     connection = await _connected(host, int(port), wanted["brokers"])
     for topic in wanted["topics"]:
@@ -72,6 +70,9 @@ async def _provide(connection: Connection, topic: dict[str, Any]) -> None:
 async def _find(connection: Connection, name: str) -> MetadataResponseTopic | None:
     request = MetadataRequest(topics=[MetadataRequestTopic(name=name)], allow_auto_topic_creation=False)
     found = (await connection.call(request, 9, timeout_s=_CALL_S_MAX)).topics[0]
+    while found.error_code == KafkaCode.LEADER_NOT_AVAILABLE:  # a broker that has just started says so of every topic
+        await asyncio.sleep(_PAUSE_S)
+        found = (await connection.call(request, 9, timeout_s=_CALL_S_MAX)).topics[0]
     if found.error_code == KafkaCode.UNKNOWN_TOPIC_OR_PARTITION:
         return None
     _check(f"topic {name}", found.error_code, None)
@@ -136,6 +137,6 @@ def _check(what: str, code: int, message: str | None) -> None:
 
 if __name__ == "__main__":
     try:
-        asyncio.run(main(sys.argv[1], Path(sys.argv[2])))
+        asyncio.run(main(sys.argv[1], json.loads(sys.argv[2])))
     except Refused as refusal:
         sys.exit(str(refusal))

@@ -59,6 +59,8 @@ listeners: {{ $listeners }}
 log.dirs: /var/lib/tidelog/logs
 # A rollout takes the next broker when this one is ready: never before it is in sync.
 replica.catch.up.timeout.ms: -1
+# Nor does this one go while another is away or behind: two fifths of the time, and no more than half goes for moving leaderships.
+controlled.shutdown.replicas.wait.ms: {{ div (mul 2 (include "tidelog.shutdownTimeoutMs" .Values.broker)) 5 }}
 {{- with .Values.broker.rack }}
 broker.rack: {{ . | quote }}
 {{- end }}

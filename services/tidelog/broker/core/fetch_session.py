@@ -24,6 +24,7 @@ NO_SESSION = 0
 INITIAL_EPOCH = 0
 FINAL_EPOCH = -1
 _EPOCH_MAX = (1 << 31) - 1
+NOT_COMPARED = -2
 _NEVER_SENT = -2
 _SEND_AGAIN = -1
 
@@ -40,6 +41,7 @@ class FetchedPartition:
     """What a reader asks of one partition, and in a session what it was last told of it."""
 
     __slots__ = (
+        "agreed_epoch",
         "fetch_offset",
         "key",
         "last_fetched_epoch",
@@ -66,6 +68,8 @@ class FetchedPartition:
         self.leader_epoch = leader_epoch
         self.last_fetched_epoch = last_fetched_epoch
         self.log_start_offset = log_start_offset
+        # The leader epoch in which the reader's log was found to be the same as the leader's up to the fetch offset.
+        self.agreed_epoch = NOT_COMPARED
         self.sent_high_watermark = _NEVER_SENT
         self.sent_log_start = _NEVER_SENT
 
@@ -76,6 +80,7 @@ class FetchedPartition:
         self.leader_epoch = asked.leader_epoch
         self.last_fetched_epoch = asked.last_fetched_epoch
         self.log_start_offset = asked.log_start_offset
+        self.agreed_epoch = NOT_COMPARED
 
     def is_news(self, high_watermark: int, log_start_offset: int, size: int, *, must_tell: bool) -> bool:
         """Does an incremental answer contain this partition? What it says counts as told afterwards.

@@ -3,13 +3,13 @@
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
+from tidelog.broker.log.log_file import FileRange
 from tidelog.kafka.errors import KafkaCode, KafkaError
 from tidelog.kafka.records.header import NO_TIMESTAMP
 from tidelog.kafka.records.record import read_records
 
 if TYPE_CHECKING:
     from tidelog.broker.log.log import Log
-    from tidelog.broker.log.log_file import FileRange
     from tidelog.broker.log.segment import Located, Segment
     from tidelog.broker.log.txn_index import AbortedTxn
 
@@ -28,7 +28,7 @@ class Fetched(NamedTuple):
     The list of aborted transactions is None unless the isolation is COMMITTED.
     """
 
-    records: "FileRange | None"
+    records: FileRange | None
     high_watermark: int
     last_stable_offset: int
     log_start_offset: int
@@ -67,13 +67,22 @@ def fetch(log: "Log", offset: int, max_bytes: int, isolation: Isolation, *, at_l
     return Fetched(records, log.high_watermark, stable, log.log_start_offset, aborted)
 
 
+def read_tail(log: "Log", offset: int, max_bytes: int) -> FileRange | None:
+    """Everything from an offset on, if that was appended lately and is not more than this; None if it must be looked for."""
+    active = log.segments.active
+    file, position = active.file, active.known_position(offset)
+    if file is None or position is None or active.size - position > max_bytes:
+        return None
+    return FileRange(file, position, active.size - position)
+
+
 def _limit(log: "Log", isolation: Isolation) -> int:
     if isolation is Isolation.LOG_END:
         return log.log_end_offset
     return log.high_watermark if isolation is Isolation.HIGH_WATERMARK else log.last_stable_offset
 
 
-def _read(log: "Log", offset: int, limit: int, max_bytes: int, *, at_least_one: bool) -> "tuple[FileRange | None, int]":
+def _read(log: "Log", offset: int, limit: int, max_bytes: int, *, at_least_one: bool) -> tuple[FileRange | None, int]:
     """The range, and an offset that is not below the end of what is in it."""
     found = _find(log, offset)
     if found is None:

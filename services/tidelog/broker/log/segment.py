@@ -302,6 +302,10 @@ class Segment:
                 return step
         return None
 
+    def known_position(self, offset: int) -> int | None:
+        """Where the batch with this base offset starts, or where the next one will, if that is remembered."""
+        return self._boundaries.get(offset)
+
     def position_of(self, offset: int) -> int:
         """Where the batch that holds this offset starts; the end if all are below."""
         known = self._boundaries.get(offset)

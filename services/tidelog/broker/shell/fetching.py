@@ -8,6 +8,7 @@ from tidelog.broker.core.delayed_operations import ANSWER_NOW, DelayedFetch
 from tidelog.broker.core.fetch_limits import FetchBudget, LogPosition, answers_at_once, bytes_available, fetch_bounds
 from tidelog.broker.core.partition_leader import HIGH_WATERMARK
 from tidelog.broker.core.read_replica import NO_PREFERENCE
+from tidelog.broker.log.reading import read_tail
 from tidelog.broker.wire.hot_fetch_answer import FetchAnswer, PartitionAnswer
 from tidelog.kafka.errors import KafkaCode, KafkaError
 from tidelog.kafka.types import BrokerId
@@ -116,6 +117,7 @@ class _Reading:
         "_context",
         "_fetching",
         "_hosted",
+        "_is_follower",
         "_reader",
         "_version",
         "cold",
@@ -135,6 +137,7 @@ class _Reading:
         self._fetching = fetching
         self._context = context
         self._reader = reader
+        self._is_follower = reader.is_follower
         self._bounds = bounds
         self._version = version
         self._charge = charge
@@ -149,11 +152,17 @@ class _Reading:
 
     def read(self, *, first: bool) -> None:
         budget = FetchBudget(self._bounds.max_bytes, self._version)
-        self._answers = []
+        hosted, replica_id, answers = self._hosted, self._reader.replica_id, []
+        looks_closely = not self._is_follower or self._fetching.replication_quota.is_on
         self.size = 0
         self.cold = []
         for asked in self._context.partitions:
-            self._answers.append((asked, self._read_one(asked, budget, first=first)))
+            partition = hosted.get(asked.key)
+            if looks_closely or partition is None or not partition.agrees_with(asked, replica_id):
+                answers.append((asked, self._read_one(partition, asked, budget, first=first)))
+            else:
+                self._read_next(partition, asked, budget, answers, first=first)
+        self._answers = answers
 
     def answer(self) -> FetchAnswer:
         context = self._context
@@ -190,7 +199,7 @@ class _Reading:
     def park(self, max_wait_ms: int, defer: Defer) -> None:
         """All partitions are hosted here: one that is not is news, and news does not wait."""
         waiting: dict[Partition, ParkedPartition] = {}
-        for asked, _ in self._answers:
+        for asked in self._context.partitions:
             partition = self._hosted[asked.key]
             waiting[partition] = _Parked(partition, asked, self._reader, self._bounds.min_bytes)
 
@@ -207,10 +216,38 @@ class _Reading:
         purgatory = self._fetching.partitions.waiting.fetch
         purgatory.try_complete_else_watch(operation, tuple(waiting), max_wait_ms, already_tried=True)
 
-    def _read_one(self, asked: FetchedPartition, budget: FetchBudget, *, first: bool) -> PartitionAnswer:
+    def _read_next(
+        self,
+        partition: Partition,
+        asked: FetchedPartition,
+        budget: FetchBudget,
+        answers: list[tuple[FetchedPartition, PartitionAnswer]],
+        *,
+        first: bool,
+    ) -> None:
+        """What a follower that agrees with us does not have yet, which is nothing as a rule, or what was just written."""
+        log, records = partition.log, None
+        if asked.fetch_offset != log.log_end_offset:
+            records = read_tail(log, asked.fetch_offset, budget.allowance(asked.max_bytes))
+            if records is None or not records.is_recent(self._fetching.clock.now_ms()):
+                answers.append((asked, self._read_one(partition, asked, budget, first=first)))
+                return
+            budget.spend(records.size)
+            self.size += records.size
+            partition.traffic.replication_bytes_out += records.size
+        if first:
+            self._note_follower(partition, asked)
+        high_watermark, log_start = log.high_watermark, log.log_start_offset
+        if records is None and high_watermark == asked.sent_high_watermark and log_start == asked.sent_log_start:
+            return
+        stable = log.last_stable_offset
         topic, index = asked.key
-        assert isinstance(topic, bytes)
-        partition = self._hosted.get((topic, index))
+        answers.append((asked, PartitionAnswer(topic, index, 0, high_watermark, stable, log_start, records)))
+
+    def _read_one(
+        self, partition: Partition | None, asked: FetchedPartition, budget: FetchBudget, *, first: bool
+    ) -> PartitionAnswer:
+        topic, index = asked.key
         try:
             if partition is None:
                 raise self._fetching.partitions.missing(topic, index, by_id=self._by_id)

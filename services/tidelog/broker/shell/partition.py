@@ -289,11 +289,27 @@ class Partition:
             end = log.end_offset_for_epoch(asked.last_fetched_epoch)
             if diverges(asked.fetch_offset, asked.last_fetched_epoch, end, log.log_start_offset):
                 return Read(self._nothing(asked, reader), diverging_epoch=(end.epoch, end.end_offset))
+            if reader.replica_id >= 0 and asked.leader_epoch == self.leader_epoch:
+                asked.agreed_epoch = self.leader_epoch
         if reader.racks is not None and leader is not None:
             preferred = preferred_read_replica(reader.rack_id, asked.fetch_offset, leader, reader.racks)
             if preferred != NO_PREFERENCE:
                 return Read(self._nothing(asked, reader), preferred_read_replica=preferred)
         return Read(fetch(log, asked.fetch_offset, max_bytes, reader.isolation, at_least_one=at_least_one))
+
+    def agrees_with(self, asked: FetchedPartition, replica_id: int) -> bool:
+        """Whether a follower may read on here and its log is the same as ours up to there; False if it takes a closer look.
+
+        Nearly every fetch of a follower is answered by this: that it has, or gets next, what was just written.
+        """
+        leader, log = self.leader, self.log
+        if leader is None or replica_id not in leader.replicas or log.is_offline:
+            return False
+        if asked.agreed_epoch != self.leader_epoch:
+            if asked.leader_epoch != self.leader_epoch or asked.last_fetched_epoch != log.epochs.latest_epoch:
+                return False
+            asked.agreed_epoch = self.leader_epoch
+        return log.log_start_offset <= asked.fetch_offset <= log.log_end_offset
 
     def _nothing(self, asked: FetchedPartition, reader: Reader) -> Fetched:
         """The offsets alone."""

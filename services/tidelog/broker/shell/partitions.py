@@ -104,7 +104,9 @@ class Partitions:
         return found
 
     def missing(self, topic: bytes, index: int, *, by_id: bool = False) -> KafkaError:
-        """Why a partition is not here: somebody else has it, or nobody does."""
+        """Why a partition is not here: somebody else has it, or nobody does, as far as topics are known here already."""
+        if not self.view.knows_topics:
+            return KafkaError(KafkaCode.NOT_LEADER_OR_FOLLOWER)
         if by_id:
             name = self.view.topic_names.get(UUID(bytes=topic))
             if name is None:

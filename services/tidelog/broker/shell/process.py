@@ -9,6 +9,7 @@ from tidelog.broker.shell.controlled_shutdown import hand_over
 from tidelog.broker.shell.data_path import DataPath
 from tidelog.broker.shell.data_service import DataService
 from tidelog.broker.shell.kafka_listeners import kafka_listeners
+from tidelog.broker.shell.leaving import wait_for_the_others
 from tidelog.broker.shell.log_dirs import held_log_dirs
 from tidelog.broker.shell.relay import Relay
 from tidelog.broker.shell.relay_metrics import RelayMetrics
@@ -95,6 +96,7 @@ async def _serve(config: BrokerConfig, process: Process) -> None:
         ):
             tasks.spawn(catching_up.watch(), "catching up")
             await process.stopped()
+            await wait_for_the_others(config, mirror)
             data.replication.follow_nothing_new()
             await hand_over(config, controller, data.partitions, lambda: registrant.incarnation.epoch)
 

@@ -56,6 +56,9 @@ _FLEXIBLE_PLAIN = Struct(">ihqqqBi")
 _ANSWER_FRONT = Struct(">iiihi")
 _OLD_ANSWER_FRONT = Struct(">iii")
 _FLEXIBLE_ANSWER_FRONT = Struct(">iiBihi")
+# A whole answer about one partition up to its records, and what follows them: no tags of the partition, topic and answer.
+_FRONT_OF_ONE = Struct(">iiBihiB16sBihqqqBi")
+_END_OF_ONE = bytes(3)
 _DIVERGING_TAG, _LEADER_TAG = 0, 1
 # An epoch and an offset, or a broker and an epoch, and no tags of their own.
 _DIVERGING = Struct(">iqB")
@@ -129,6 +132,10 @@ class _Parts:
 
 def encode_fetched(version: int, correlation_id: int, answer: FetchAnswer) -> list[Part]:
     """The whole frame of an answer, in versions from 4 on: bytes, and the ranges of files between them."""
+    if version >= TOPIC_IDS_FROM and len(answer.partitions) == 1 and not answer.endpoints:
+        (only,) = answer.partitions
+        if only.aborted is None and only.diverging_epoch is None and only.current_leader is None:
+            return _encode_one(correlation_id, answer, only)
     parts = _Parts()
     topics = _by_topic(answer.partitions)
     if version >= FLEXIBLE_FROM:
@@ -136,6 +143,36 @@ def encode_fetched(version: int, correlation_id: int, answer: FetchAnswer) -> li
     else:
         _encode_classic(version, correlation_id, answer, topics, parts)
     return parts.finish()
+
+
+def _encode_one(correlation_id: int, answer: FetchAnswer, only: PartitionAnswer) -> list[Part]:
+    """The answer to most fetches: of one partition, and without anything special."""
+    topic, index, error_code, high, stable, start, records, _, preferred, _, _ = only
+    size = 0 if records is None else records.size
+    records_size = uvarint(size + 1)
+    front = _FRONT_OF_ONE.pack(
+        _FRONT_OF_ONE.size - 4 + len(records_size) + size + len(_END_OF_ONE),
+        correlation_id,
+        0,
+        answer.throttle_time_ms,
+        answer.error_code,
+        answer.session_id,
+        2,
+        topic,
+        2,
+        index,
+        error_code,
+        high,
+        stable,
+        start,
+        0,
+        preferred,
+    )
+    if records is None:
+        return [front + records_size + _END_OF_ONE]
+    if size <= _INLINE_BYTES_MAX:
+        return [front + records_size + records.read() + _END_OF_ONE]
+    return [front + records_size, FileRange(records.fd, records.position, size, records), _END_OF_ONE]
 
 
 def _by_topic(partitions: Sequence[PartitionAnswer]) -> Topics:

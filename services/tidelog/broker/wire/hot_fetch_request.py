@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from struct import Struct
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tidelog.broker.core.fetch_session import FetchedPartition
 from tidelog.kafka.wire.primitives import MalformedMessage, after_tags, misfit, read_uvarint
@@ -49,6 +49,10 @@ _PARTITION_4 = Struct(">iqi")
 _PARTITION_5 = Struct(">iqqi")
 _PARTITION_9 = Struct(">iiqqi")
 _PARTITION_12 = Struct(">iiqiqiB")
+# A whole request about one partition, in which a follower says who it is, and what follows the partition's own fields in it:
+# no tags, no further topic, nothing forgotten, no rack, and one tag of number 1 and 13 bytes.
+_OF_ONE = Struct(">iiibiiB16sBiiqiqiBBBBBBBiqB")
+_AFTER_ONE = (0, 0, 1, 1, 1, 1, 13)
 
 
 def read_fetch(frame: memoryview, at: int, version: int) -> FetchAsked:
@@ -60,6 +64,10 @@ def read_fetch(frame: memoryview, at: int, version: int) -> FetchAsked:
 
 
 def _read(frame: memoryview, at: int, version: int) -> FetchAsked:
+    if version >= 15 and len(frame) - at == _OF_ONE.size:
+        asked = _read_of_one(_OF_ONE.unpack_from(frame, at))
+        if asked is not None:
+            return asked
     layout = _FRONTS[version]
     front = layout.unpack_from(frame, at)
     if version >= 15:
@@ -91,6 +99,16 @@ def _read(frame: memoryview, at: int, version: int) -> FetchAsked:
         forgotten,
         rack_id,
     )
+
+
+def _read_of_one(fields: tuple[Any, ...]) -> FetchAsked | None:
+    """What followers send all the time; None if it only has the same length."""
+    (wait_ms, low, high, isolation, session, session_epoch, topics, topic, partitions) = fields[:9]
+    index, epoch, offset, last_epoch, start, size = fields[9:15]
+    if topics != 2 or partitions != 2 or fields[15:22] != _AFTER_ONE or fields[24]:
+        return None
+    partition = FetchedPartition((topic, index), offset, size, epoch, last_epoch, start)
+    return FetchAsked(fields[22], wait_ms, low, high, isolation, session, session_epoch, [partition], [], "")
 
 
 def _read_topics(frame: memoryview, at: int, version: int) -> tuple[list[FetchedPartition], int]:

@@ -11,7 +11,9 @@
 An unknown topic is created if the client allows it (before v4 every one does) and auto.create.topics.enable is set. The
 answer does not wait for it: the client is told to ask again.
 
-A partition whose leader died a moment ago has none: error 5, also before the controller has found a new one.
+A partition whose leader died a moment ago has none: error 5, also before the controller has found a new one. The same is
+said of every topic by a broker that has just started and was not told of any: a client that hears that its topic does not
+exist may give it up.
 """
 
 from __future__ import annotations
@@ -134,7 +136,8 @@ class _Topics:
     def _by_id(self, topic_id: UUID) -> MetadataResponseTopic:
         known = self.view.topics.get(self.view.topic_names.get(topic_id, ""))
         if known is None:
-            return MetadataResponseTopic(error_code=KafkaCode.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id)
+            code = self._code_of_unknown(KafkaCode.UNKNOWN_TOPIC_ID)
+            return MetadataResponseTopic(error_code=code, name=None, topic_id=topic_id)
         return self._known(known)
 
     def _by_name(self, name: str) -> MetadataResponseTopic:
@@ -142,12 +145,15 @@ class _Topics:
         return self._unknown(name) if known is None else self._known(known)
 
     def _unknown(self, name: str) -> MetadataResponseTopic:
-        code = KafkaCode.UNKNOWN_TOPIC_OR_PARTITION
+        code = self._code_of_unknown(KafkaCode.UNKNOWN_TOPIC_OR_PARTITION)
         try:
             check_topic_name(name)
         except KafkaError as refusal:
             code = refusal.code
         return MetadataResponseTopic(error_code=code, name=name, is_internal=name in INTERNAL_TOPICS)
+
+    def _code_of_unknown(self, code: KafkaCode) -> KafkaCode:
+        return code if self.view.knows_topics else KafkaCode.LEADER_NOT_AVAILABLE
 
     def _known(self, topic: TopicView) -> MetadataResponseTopic:
         asked_operations = self.request.include_topic_authorized_operations

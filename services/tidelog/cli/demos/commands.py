@@ -8,7 +8,7 @@ from tidelog.cli.lazily import noun
 from tidelog.cli.options import DEFAULT_DATA_DIR, DataDirOption, JsonOption
 from tidelog.cli.target import Target, speaks
 
-demo = noun("demo", "See a cluster at work: a producer with a consumer, exactly-once, failover.")
+demo = noun("demo", "See a cluster at work: a producer with a consumer, exactly-once, failover, traffic.")
 
 
 @demo.command("producer-consumer")
@@ -68,3 +68,27 @@ def failover(
     from tidelog.cli.demos.failover import run
 
     run(data_dir, seconds, json_output=json_output)
+
+
+@demo.command("traffic")
+@speaks
+async def traffic(
+    target: Target,
+    rate: Annotated[float, typer.Option(min=0.1, help="Messages in a second.")] = 200,
+    seconds: Annotated[
+        float | None, typer.Option(min=0.1, help="How long.", show_default="endless, until Ctrl-C")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="The same seed makes the same traffic.", show_default=False)] = None,
+    partitions: Annotated[int, typer.Option(min=1, help="Of the topics, where they are not there yet.")] = 3,
+) -> None:
+    """Send page views to the topic pageviews and lines of logs to service-logs, as pipelines count them.
+
+    A few messages are late, few pages are viewed often, and some services fail more often than others.
+
+    Examples:
+
+    - `tidelog demo traffic --rate 50 --seconds 2`
+    """
+    from tidelog.cli.demos.traffic import Wishes, run
+
+    await run(target, Wishes(rate, seconds, seed, partitions))

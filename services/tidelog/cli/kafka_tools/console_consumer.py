@@ -104,8 +104,6 @@ async def _consume(target: Target, given: Namespace, pattern: str | None, printi
             await _assign(consumer, given)
         elif pattern is not None:
             consumer.subscribe(pattern=pattern.replace(",", "|"))
-            # The first round of the group is joined for the topics that are known by then.
-            await consumer.list_topics()
         else:
             consumer.subscribe([given.topic])
         with until_signal() as stopped:

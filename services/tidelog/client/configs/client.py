@@ -11,12 +11,17 @@ def _are_addresses(servers: tuple[str, ...]) -> bool:
     return bool(servers) and all(_is_address(each) for each in servers)
 
 
+def _are_addresses_if_any(servers: tuple[str, ...]) -> bool:
+    return all(_is_address(each) for each in servers)
+
+
 def _is_address(text: str) -> bool:
     host, colon, port = text.rpartition(":")
     return bool(host and colon and port.isdecimal() and 0 < int(port) < 65536)
 
 
 _ADDRESSES = Check(_are_addresses, "host:port,host:port,...")
+_ADDRESSES_IF_ANY = Check(_are_addresses_if_any, "host:port,host:port,...")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +52,14 @@ class ClientConfig:
     )
     metadata_max_age_ms: int = setting(
         "metadata.max.age.ms", LONG, 300_000, at_least(1), "After this long metadata is fetched anew without a reason."
+    )
+    metadata_endpoints: tuple[str, ...] = setting(
+        "metadata.endpoints",
+        LIST,
+        (),
+        _ADDRESSES_IF_ANY,
+        "gRPC addresses of metadata processes, which push changes of leaders at once; Kafka clusters have none.",
+        importance=LOW,
     )
     socket_connection_setup_timeout_ms: int = setting(
         "socket.connection.setup.timeout.ms",

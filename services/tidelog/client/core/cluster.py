@@ -1,7 +1,7 @@
 """What a client knows of the cluster: brokers, and who leads each partition."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from uuid import UUID
 
@@ -44,6 +44,14 @@ class TopicInfo:
     is_internal: bool
     partitions: Mapping[int, PartitionInfo]
     error: KafkaCode = KafkaCode.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class PushOutcome:
+    """Whether the view has changed, and whether a broker has to be asked for the rest."""
+
+    has_news: bool
+    is_incomplete: bool
 
 
 @dataclass(slots=True)
@@ -97,6 +105,32 @@ class ClusterView:
         self.version += 1
         return True
 
+    def take_push(self, pushed: Iterable[TopicInfo]) -> PushOutcome:
+        """Learn what a metadata process says of topics that are known. It cannot tell everything, such as where brokers
+        listen for this client: what goes beyond changed partitions is left to a broker's answer.
+        """
+        has_news = is_incomplete = False
+        for topic in pushed:
+            known = self.topics.get(topic.name)
+            if (
+                known is None
+                or known.topic_id != topic.topic_id
+                or not topic.partitions.keys() <= known.partitions.keys()
+            ):
+                is_incomplete = True
+                continue
+            newer = {
+                number: info for number, info in topic.partitions.items() if _is_news(info, known.partitions[number])
+            }
+            unknown = {number for number, info in newer.items() if info.leader not in self.nodes and info.leader >= 0}
+            is_incomplete = is_incomplete or bool(unknown)
+            if newer.keys() - unknown:
+                taken = {number: info for number, info in newer.items() if number not in unknown}
+                self.topics[topic.name] = replace(known, partitions={**known.partitions, **taken})
+                has_news = True
+        self.version += has_news
+        return PushOutcome(has_news, is_incomplete)
+
     def _topic(self, told: MetadataResponseTopic) -> TopicInfo:
         name = told.name or ""
         before = self.topics.get(name)
@@ -116,3 +150,7 @@ class ClusterView:
             is_older = known is not None and 0 <= info.leader_epoch < known.leader_epoch
             partitions[each.partition_index] = known if is_older and known is not None else info
         return TopicInfo(name, told.topic_id, told.is_internal, partitions, KafkaCode(told.error_code))
+
+
+def _is_news(info: PartitionInfo, known: PartitionInfo) -> bool:
+    return info.leader_epoch > known.leader_epoch or (info.leader_epoch == known.leader_epoch and info != known)

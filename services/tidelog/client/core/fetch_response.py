@@ -13,6 +13,7 @@ from tidelog.kafka.errors import KafkaCode, KafkaError
 from tidelog.kafka.records.header import HEADER_SIZE, INT16, INT32, INT64, LENGTH_OVERHEAD
 from tidelog.kafka.wire.primitives import MalformedMessage, after_tags, read_uvarint
 
+_LEADER_EPOCH_AT = 12
 _LAST_OFFSET_DELTA_AT = 23
 _FLEXIBLE = 12
 _PARTITION_START = {4: struct.Struct(">ihqq"), 5: struct.Struct(">ihqqq")}
@@ -28,7 +29,10 @@ Keep = Callable[[memoryview], memoryview]
 
 @dataclass(frozen=True, slots=True)
 class FetchedPartition:
-    """What came for one partition. `next_offset` follows the last whole batch, and is None if there is none."""
+    """What came for one partition. `next_offset` follows the last whole batch, and is None if there is none.
+
+    `last_epoch` is the leader epoch of that batch. `leader` and `leader_epoch` are a hint that comes with a refusal.
+    """
 
     code: KafkaCode
     records: memoryview = _NOTHING
@@ -40,10 +44,19 @@ class FetchedPartition:
     preferred_replica: int = -1
     leader: int = -1
     leader_epoch: int = -1
+    last_epoch: int = -1
 
 
-def read_fetch_response(frame: memoryview, at: int, version: int, keep: Keep) -> dict[TopicPartition, FetchedPartition]:
-    """The partitions of an answer whose body starts at `at`. Raises the error of the answer as a whole."""
+@dataclass(frozen=True, slots=True)
+class FetchAnswer:
+    """A whole answer; in a session it names only the partitions of which there is something new."""
+
+    session_id: int
+    partitions: dict[TopicPartition, FetchedPartition]
+
+
+def read_fetch_response(frame: memoryview, at: int, version: int, keep: Keep) -> FetchAnswer:
+    """The answer whose body starts at `at`. Raises the error of the answer as a whole."""
     try:
         return _Reading(frame, at, version, keep).body()
     except (IndexError, struct.error):
@@ -61,11 +74,12 @@ class _Reading:
         self._start = _PARTITION_START[min(version, 5)]
         self._keep = keep
 
-    def body(self) -> dict[TopicPartition, FetchedPartition]:
+    def body(self) -> FetchAnswer:
         self._at += 4
+        session_id = 0
         if self._version >= 7:
             code = self._int(INT16)
-            self._at += 4
+            session_id = self._int(INT32)
             if code:
                 raise KafkaError(KafkaCode(code))
         found: dict[TopicPartition, FetchedPartition] = {}
@@ -75,7 +89,7 @@ class _Reading:
                 number, partition = self._partition()
                 found[TopicPartition(topic, number)] = partition
             self._skip_tags()
-        return found
+        return FetchAnswer(session_id, found)
 
     def _partition(self) -> tuple[int, FetchedPartition]:
         number, code, high_watermark, last_stable, *log_start = self._start.unpack_from(self._frame, self._at)
@@ -87,15 +101,17 @@ class _Reading:
         if code:
             return number, FetchedPartition(KafkaCode(code), leader=leader, leader_epoch=leader_epoch)
         kept = self._keep(records) if len(records) else _NOTHING
+        next_offset, last_epoch = end_of(kept)
         return number, FetchedPartition(
             KafkaCode.NONE,
             kept,
-            next_offset_of(kept),
+            next_offset,
             high_watermark,
             last_stable,
             log_start[0] if log_start else -1,
             aborted,
             preferred,
+            last_epoch=last_epoch,
         )
 
     def _aborted(self) -> tuple[int, int]:
@@ -149,14 +165,18 @@ class _Reading:
             self._at = after_tags(self._frame, self._at)
 
 
-def next_offset_of(records: memoryview | bytes) -> int | None:
-    """The offset after the last whole batch, found by going from length to length."""
-    at, end, found = 0, len(records), None
+def end_of(records: memoryview | bytes) -> tuple[int | None, int]:
+    """The offset after the last whole batch, found by going from length to length, and the batch's leader epoch."""
+    at, end, last = 0, len(records), -1
     while end - at >= HEADER_SIZE:
         size: int = INT32.unpack_from(records, at + 8)[0] + LENGTH_OVERHEAD
         if size < HEADER_SIZE or size > end - at:
             # Old message formats are shorter than a header; the reader tells what is wrong with them.
             break
-        found = INT64.unpack_from(records, at)[0] + INT32.unpack_from(records, at + _LAST_OFFSET_DELTA_AT)[0] + 1
-        at += size
-    return found
+        last, at = at, at + size
+    if last < 0:
+        return None, -1
+    next_offset: int = (
+        INT64.unpack_from(records, last)[0] + INT32.unpack_from(records, last + _LAST_OFFSET_DELTA_AT)[0] + 1
+    )
+    return next_offset, INT32.unpack_from(records, last + _LEADER_EPOCH_AT)[0]

@@ -4,10 +4,16 @@
 `fetch_offset` runs ahead of it by what is fetched and waits here. A new partition has no position until a committed offset,
 a seek or a reset gives it one. Whenever the position jumps, what was fetched for the old one is dropped, and so is what is
 still under way (its fetch offset is no longer the expected one).
+
+A new leader may have a shorter log than the former one had, if it was elected uncleanly. So whenever the leader epoch of a
+partition changes, the new leader is asked first where the epoch of the last fetched batch ends (KIP-320). If that is
+before the fetch offset, the logs part there: what was fetched beyond it is dropped, and if the application was given such
+records already, the log was truncated under its eyes.
 """
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from tidelog.client.core.fetched import FetchedRecords
 from tidelog.client.errors import IllegalStateError
@@ -18,11 +24,24 @@ LATEST_TIMESTAMP = -1
 RESET_TIMESTAMPS = {"earliest": EARLIEST_TIMESTAMP, "latest": LATEST_TIMESTAMP}
 
 
+@dataclass(frozen=True, slots=True)
+class Truncation:
+    """The application was given records that the log does not have any more; it is another one from this offset on.
+
+    -1 says that the leader knows nothing of the epoch that they were written in.
+    """
+
+    offset: int
+    leader_epoch: int
+
+
 class PartitionPosition:
     """One assigned partition."""
 
     __slots__ = (
         "attempt_at_ms",
+        "current_epoch",
+        "fetch_epoch",
         "fetch_offset",
         "fetched",
         "high_watermark",
@@ -42,6 +61,10 @@ class PartitionPosition:
         self.position: int | None = None
         self.leader_epoch = -1
         self.fetch_offset = -1
+        # The leader epoch in which the record before the fetch offset was written; -1 if that is not known.
+        self.fetch_epoch = -1
+        # The leader epoch that the fetch offset is known to be right in.
+        self.current_epoch = -1
         self.fetched: deque[FetchedRecords] = deque()
         self.is_fetching = False
         self.is_paused = False
@@ -57,7 +80,8 @@ class PartitionPosition:
     def seek(self, offset: int, leader_epoch: int = -1) -> None:
         """Go on from an offset."""
         self.position = self.fetch_offset = offset
-        self.leader_epoch = leader_epoch
+        self.leader_epoch = self.fetch_epoch = leader_epoch
+        self.current_epoch = -1
         self.reset_to = None
         self.fetched.clear()
 
@@ -65,13 +89,33 @@ class PartitionPosition:
         """Go on from wherever this leads, once it is looked up."""
         self.position = None
         self.reset_to = timestamp
-        self.fetch_offset = -1
+        self.fetch_offset = self.fetch_epoch = -1
         self.fetched.clear()
 
-    def take_in(self, fetched: FetchedRecords, next_fetch_offset: int) -> None:
+    def take_in(self, fetched: FetchedRecords, next_fetch_offset: int, last_epoch: int = -1) -> None:
         """Keep what a fetch brought."""
         self.fetched.append(fetched)
         self.fetch_offset = next_fetch_offset
+        self.fetch_epoch = last_epoch
+
+    def is_valid_in(self, leader_epoch: int) -> bool:
+        """Whether to fetch from the leader of this epoch without asking it first where the logs part."""
+        if leader_epoch != self.current_epoch and (self.fetch_epoch < 0 or leader_epoch in (-1, self.fetch_epoch)):
+            self.current_epoch = leader_epoch
+        return leader_epoch == self.current_epoch
+
+    def on_epoch_end(self, leader_epoch: int, end_offset: int, end_epoch: int) -> Truncation | None:
+        """The leader of an epoch says where the epoch of the last fetched batch ends in its log, -1 if it cannot tell."""
+        assert self.position is not None, "asked only of a partition that is fetched"
+        if end_offset < 0 or end_epoch < 0:
+            return Truncation(-1, -1)
+        if end_offset < self.position:
+            return Truncation(end_offset, end_epoch)
+        if end_offset < self.fetch_offset:
+            # What the application has is right; the rest is fetched again.
+            self.seek(self.position, self.leader_epoch)
+        self.current_epoch = leader_epoch
+        return None
 
     def is_fetchable(self, now_ms: int) -> bool:
         """Whether to ask for more: one answer waits here at most while the application works on another."""

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from tidelog.client.configs.client import ClientConfig
 from tidelog.client.core.cluster import NO_LEADER, ClusterView
@@ -11,6 +11,9 @@ from tidelog.client.errors import ClosedError, IllegalStateError, NoBrokerError,
 from tidelog.client.shell.connections import NETWORK_FAULTS, Connections, Link
 from tidelog.client.shell.metadata import Metadata
 from tidelog.kafka.errors import PROPERTIES, KafkaCode, KafkaError
+
+if TYPE_CHECKING:
+    from tidelog.client.shell.metadata_watch import MetadataWatch
 
 T = TypeVar("T")
 
@@ -28,6 +31,7 @@ class Client:
     def __init__(self, config: ClientConfig) -> None:
         self.config = config
         self._state = "new"
+        self._watch: MetadataWatch | None = None
 
     async def start(self) -> Self:
         """Open it: find a broker and learn the cluster from it. Raises NoBrokerError if there is none."""
@@ -42,12 +46,19 @@ class Client:
         except BaseException:
             await self.close()
             raise
+        if self.config.metadata_endpoints:
+            # Imported only here: most clients can do without gRPC.
+            from tidelog.client.shell.metadata_watch import MetadataWatch
+
+            self._watch = MetadataWatch(self.config, self.metadata)
         return self
 
     async def close(self) -> None:
         """Give everything back. Closing twice is no fault."""
         if self._state == "open":
             self._state = "closed"
+            if self._watch is not None:
+                await self._watch.close()
             await self.metadata.close()
             await self.connections.close()
 

@@ -3,8 +3,10 @@
 import asyncio
 import random
 import time
-from collections.abc import Coroutine
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 from tidelog.client.configs.client import ClientConfig
@@ -19,12 +21,13 @@ from tidelog.kafka.wire.versions import Versions
 from tidelog.net.connection import Connection, ConnectionLostError
 
 R = TypeVar("R", bound=Response)
+T = TypeVar("T")
 
 # What tells that a broker, or the way to it, is gone. TimeoutError is an OSError.
 NETWORK_FAULTS = (OSError, ConnectionLostError, MalformedMessage)
 
-# How long a broker may take to answer before another one is tried; doubled in each round.
-_FIRST_PATIENCE_S = 1.0
+# How long a broker may take to answer before another one is tried beside it: it may just hang.
+_PATIENCE_S = 0.2
 _NEWEST_API_VERSIONS = 3
 _SOFTWARE = ("tidelog-client", "0.1.0")
 
@@ -117,19 +120,20 @@ class Connections:
 
     async def any_link(self, timeout_ms: int) -> Link:
         """A link to whichever broker answers: one in use, else any known one, else one of `bootstrap.servers`."""
-        deadline = time.monotonic() + timeout_ms / 1000
         backoff_s = self.config.reconnect_backoff_ms / 1000
-        patience_s = _FIRST_PATIENCE_S
-        while True:
-            link = await self._first_that_opens(patience_s)
-            if link is not None:
-                return link
-            patience_s *= 2
-            if time.monotonic() + backoff_s > deadline:
-                servers = ",".join(self.config.bootstrap_servers)
-                raise NoBrokerError(f"bootstrap.servers: none of {servers} could be reached within {timeout_ms} ms")
-            await asyncio.sleep(backoff_s)
-            backoff_s = min(backoff_s * 2, self.config.reconnect_backoff_max_ms / 1000)
+        try:
+            async with asyncio.timeout(timeout_ms / 1000):
+                while True:
+                    link = await self._first_that_opens()
+                    if link is not None:
+                        return link
+                    await asyncio.sleep(backoff_s)
+                    backoff_s = min(backoff_s * 2, self.config.reconnect_backoff_max_ms / 1000)
+        except TimeoutError:
+            servers = ",".join(self.config.bootstrap_servers)
+            raise NoBrokerError(
+                f"bootstrap.servers: none of {servers} could be reached within {timeout_ms} ms"
+            ) from None
 
     async def close(self) -> None:
         self._is_closed = True
@@ -143,29 +147,26 @@ class Connections:
 
     # ---- opening
 
-    async def _first_that_opens(self, patience_s: float) -> Link | None:
-        """Ask one after the other; who takes longer than the patience is passed over, as it may just hang."""
+    async def _first_that_opens(self) -> Link | None:
         in_use = [link for link in self._links.values() if link.is_open]
         if in_use:
             return min(in_use, key=lambda link: link.connection.in_flight)
-        nodes = list(self.view.nodes)
-        random.shuffle(nodes)
-        for node_id in nodes:
-            if link := await _unless_unreachable(self.link(node_id), patience_s):
-                return link
-        return await self._bootstrap_link(patience_s)
+        ways: list[Callable[[], Coroutine[Any, Any, Link]]] = [
+            partial(self.link, id) for id in _shuffled(self.view.nodes)
+        ]
+        ways += [partial(self._open_bootstrap, server) for server in _shuffled(self.config.bootstrap_servers)]
+        return await _first_to_open(ways)
 
-    async def _bootstrap_link(self, patience_s: float) -> Link | None:
+    async def _open_bootstrap(self, server: str) -> Link:
         if self._bootstrap is not None and self._bootstrap.is_open:
             return self._bootstrap
-        servers = list(self.config.bootstrap_servers)
-        random.shuffle(servers)
-        for server in servers:
-            host, _, port = server.rpartition(":")
-            self._bootstrap = await _unless_unreachable(self._open(host.strip("[]"), int(port)), patience_s)
-            if self._bootstrap is not None:
-                return self._bootstrap
-        return None
+        host, _, port = server.rpartition(":")
+        link = await self._open(host.strip("[]"), int(port))
+        if self._bootstrap is not None and self._bootstrap.is_open:
+            link.connection.close()  # another one was faster
+        else:
+            self._bootstrap = link
+        return self._bootstrap
 
     async def _open_node(self, node_id: int, purpose: str) -> Link:
         node = self.view.nodes.get(node_id)
@@ -202,12 +203,32 @@ class Connections:
         trouble.retry_at = time.monotonic() + wait_ms / 1000 * random.uniform(0.8, 1.2)  # noqa: S311  no secret
 
 
-async def _unless_unreachable(opening: Coroutine[Any, Any, Link], patience_s: float) -> Link | None:
+def _shuffled(some: Iterable[T]) -> list[T]:
+    each = list(some)
+    random.shuffle(each)
+    return each
+
+
+async def _first_to_open(ways: list[Callable[[], Coroutine[Any, Any, Link]]]) -> Link | None:
+    """Try one after the other, the next one when the former has failed or takes its time; None if all fail."""
+    under_way: set[asyncio.Task[Link]] = set()
+    left = deque(ways)
     try:
-        async with asyncio.timeout(patience_s):
-            return await opening
-    except NETWORK_FAULTS:
-        return None
+        while left or under_way:
+            if left:
+                under_way.add(asyncio.create_task(left.popleft()()))
+            patience_s = _PATIENCE_S if left else None
+            done, under_way = await asyncio.wait(under_way, timeout=patience_s, return_when=asyncio.FIRST_COMPLETED)
+            for error in [task.exception() for task in done]:
+                if error is not None and not isinstance(error, NETWORK_FAULTS):
+                    raise error
+            for task in done:
+                if task.exception() is None:
+                    return task.result()
+    finally:
+        for task in under_way:
+            task.cancel()
+    return None
 
 
 async def _negotiated(connection: Connection, timeout_ms: int) -> Link:

@@ -59,6 +59,8 @@ class Consuming:
         self._next_commit_ms = now_ms() + config.auto_commit_interval_ms
         self._last_commit: asyncio.Task[None] | None = None
         self._positions_are_settled = True
+        # The request for metadata by which the topics of the subscription are known.
+        self._topics_asked = 0
         client.metadata.listeners.append(self._on_metadata)
 
     # ---- what to read
@@ -69,7 +71,7 @@ class Consuming:
             self._client.metadata.follow_all()
         else:
             self._client.metadata.follow(self._subscription.topics)
-        self._client.metadata.request()
+        self._topics_asked = self._client.metadata.request()
         if self._group is not None:
             self._group.member.want_join()
 
@@ -178,12 +180,22 @@ class Consuming:
             await self._lose_partitions()
         while group.member.needs_join or group.is_joining:
             if not group.is_joining:
+                if self._subscription.mode is Mode.PATTERN and not await self._knows_topics(deadline):
+                    return False
                 await self._prepare_round()
                 group.start_round(Round(tuple(sorted(self._subscription.topics)), self._positions.partitions()))
             assigned = await group.finish_round(max(0.0, deadline - time.monotonic()))
             if assigned is None:
                 return False
             await self._take_assignment(assigned)
+        return True
+
+    async def _knows_topics(self, deadline: float) -> bool:
+        """Whether the pattern was compared with the topics there are: joining without them would be for nothing."""
+        try:
+            await self._client.metadata.wait_for(self._topics_asked, max(0, int((deadline - time.monotonic()) * 1000)))
+        except RequestTimeoutError:
+            return False
         return True
 
     async def _lose_partitions(self) -> None:
@@ -259,6 +271,9 @@ class Consuming:
             state = self._positions.get(partition)
             if state is not None and state.reset_to == wanted[partition]:
                 state.seek(where.offset, where.leader_epoch)
+                info = self._client.metadata.view.partition(*partition)
+                # It comes from the leader itself, which need not be asked once more whether it is right.
+                state.current_epoch = -1 if info is None else info.leader_epoch
 
     # ---- commits
 

@@ -10,15 +10,17 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from tidelog.client.configs.consumer import ConsumerConfig
-from tidelog.client.core.cluster import NO_LEADER
+from tidelog.client.core.cluster import NO_LEADER, PartitionInfo
 from tidelog.client.core.fetch_response import FetchedPartition
+from tidelog.client.core.fetch_session import NO_SESSION, SESSION_FAULTS, FetchSession, Wanted
 from tidelog.client.core.fetched import FetchedRecords
 from tidelog.client.core.positions import RESET_TIMESTAMPS, PartitionPosition, Positions
 from tidelog.client.errors import NoOffsetError
 from tidelog.client.records import ConsumerRecord, TopicPartition
 from tidelog.client.shell.connections import NETWORK_FAULTS, Connections
-from tidelog.client.shell.fetch_call import fetch
+from tidelog.client.shell.fetch_call import close_session, fetch
 from tidelog.client.shell.metadata import Metadata
+from tidelog.client.shell.position_check import PositionCheck
 from tidelog.client.shell.sender import now_ms
 from tidelog.kafka.errors import PROPERTIES, KafkaCode, KafkaError
 from tidelog.net.frame_buffers import STAGE_BYTES, BufferPool
@@ -49,6 +51,8 @@ class Fetcher:
         self._loop = asyncio.get_running_loop()
         self._reads_committed = config.isolation_level == "read_committed"
         self._fetching: dict[int, asyncio.Task[None]] = {}
+        self._sessions: dict[int, FetchSession] = {}
+        self._check = PositionCheck(self, config, connections, metadata)
         # Partitions with records here, in the order in which they came; a partition may stand here twice.
         self._arrived: deque[PartitionPosition] = deque()
         self._is_awake = False
@@ -70,10 +74,18 @@ class Fetcher:
     async def close(self) -> None:
         self._is_closed = True
         self._ticker.cancel()
-        tasks = list(self._fetching.values())
+        tasks = [*self._fetching.values(), *self._check.tasks]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        self._close_sessions()
+
+    def _close_sessions(self) -> None:
+        for node, session in self._sessions.items():
+            # Not on the connection of the fetches, where one may still be waiting for records.
+            link = self._connections.ready(node)
+            if link is not None and session.id != NO_SESSION:
+                close_session(link, self._config, session)
 
     # ---- for the application
 
@@ -151,32 +163,43 @@ class Fetcher:
             return
         now = now_ms()
         by_node: dict[int, list[PartitionPosition]] = {}
+        unsure: dict[int, list[PartitionPosition]] = {}
         busy: set[int] = set()
         for state in self._positions:
             if state.is_fetchable(now):
-                node = self._node_of(state)
-                if node is not None and node not in self._fetching:
+                info = self._led(state)
+                if info is None:
+                    continue
+                if not state.is_valid_in(info.leader_epoch):
+                    unsure.setdefault(info.leader, []).append(state)
+                    continue
+                node = state.read_replica if state.read_replica in self._metadata.view.nodes else info.leader
+                if node not in self._fetching:
                     by_node.setdefault(node, []).append(state)
             elif state.fetched and not state.is_paused:
                 busy.add(self._metadata.view.leader(*state.partition))
+        for leader, states in unsure.items():
+            self._check.start(leader, states)
         for node, states in by_node.items():
-            for state in states:
-                state.is_fetching = True
             # A partition that has enough here for now must not find its broker waiting for the records of another.
-            wait_ms = min(self._config.fetch_max_wait_ms, _BRIEF_WAIT_MS if node in busy else _LONGEST_WAIT_MS)
-            task = self._fetching[node] = self._loop.create_task(self._fetch(node, states, wait_ms))
-            task.add_done_callback(lambda _, node=node, states=states: self._on_done(node, states))  # type: ignore[misc]
+            self._start(node, states, _BRIEF_WAIT_MS if node in busy else _LONGEST_WAIT_MS)
 
-    def _node_of(self, state: PartitionPosition) -> int | None:
-        if state.read_replica in self._metadata.view.nodes:
-            return state.read_replica
-        leader = self._metadata.view.leader(*state.partition)
-        if leader == NO_LEADER:
+    def _start(self, node: int, states: list[PartitionPosition], longest_wait_ms: int) -> None:
+        for state in states:
+            state.is_fetching = True
+        wait_ms = min(self._config.fetch_max_wait_ms, longest_wait_ms)
+        task = self._fetching[node] = self._loop.create_task(self._fetch(node, states, wait_ms))
+        task.add_done_callback(lambda _: self._on_done(node, states))
+
+    def _led(self, state: PartitionPosition) -> PartitionInfo | None:
+        """Who leads the partition; None if nobody does, or nobody knows."""
+        info = self._metadata.view.partition(*state.partition)
+        if info is None or info.leader == NO_LEADER:
             self._metadata.follow([state.partition.topic])
             self._metadata.request()
             state.attempt_at_ms = now_ms() + self._config.retry_backoff_ms
             return None
-        return leader
+        return info
 
     def _on_done(self, node: int, states: list[PartitionPosition]) -> None:
         self._fetching.pop(node, None)
@@ -185,34 +208,41 @@ class Fetcher:
         self.wake()
 
     async def _fetch(self, node: int, states: list[PartitionPosition], wait_ms: int) -> None:
-        offsets = {state.partition: state.fetch_offset for state in states}
+        most = self._config.max_partition_fetch_bytes
+        wanted = {state.partition: Wanted(state.fetch_offset, state.current_epoch, most) for state in states}
+        session = self._sessions.setdefault(node, FetchSession())
         try:
             link = await self._connections.link(node, FETCH_PURPOSE)
-            answers = await fetch(link, self._config, self._metadata.view, states, wait_ms, self._keep)
+            answer = await fetch(link, self._config, session, wanted, wait_ms, self._keep)
         except NETWORK_FAULTS:
-            self._postpone(states)
+            session.on_failed()
+            self.postpone(states)
             self._metadata.request()
             await asyncio.sleep(self._connections.retry_in_s(node))
             return
         except KafkaError as error:
-            self._postpone(states)
-            if not PROPERTIES[error.code].retriable:
-                self._tell(error)
+            session.on_refused(error.code)
+            if error.code not in SESSION_FAULTS:
+                self.postpone(states)
+                if not PROPERTIES[error.code].retriable:
+                    self.tell(error)
             return
         for state in states:
-            answer = answers.get(state.partition)
+            brought = answer.partitions.get(state.partition)
             # A seek or a reset in the meantime makes the answer one to a question that nobody asks any more.
-            if answer is not None and state.fetch_offset == offsets[state.partition] and state.position is not None:
-                self._take_in(state, answer)
+            asked = wanted[state.partition].fetch_offset
+            if brought is not None and state.fetch_offset == asked and state.position is not None:
+                self._take_in(state, brought)
 
-    def _postpone(self, states: list[PartitionPosition]) -> None:
+    def postpone(self, states: list[PartitionPosition]) -> None:
+        """Leave partitions alone for a while."""
         for state in states:
             state.read_replica = -1
             state.attempt_at_ms = now_ms() + self._config.retry_backoff_ms
 
     def _take_in(self, state: PartitionPosition, answer: FetchedPartition) -> None:
         if answer.code:
-            self._on_refused(state, answer)
+            self.on_refused(state, answer)
             return
         state.high_watermark = answer.high_watermark
         state.last_stable_offset = answer.last_stable_offset
@@ -221,7 +251,7 @@ class Fetcher:
             state.read_replica = answer.preferred_replica
         if answer.next_offset is None:
             if answer.records:
-                self._tell(
+                self.tell(
                     KafkaError(
                         KafkaCode.MESSAGE_TOO_LARGE, f"{state.partition}: a batch is larger than fetch.max.bytes"
                     )
@@ -234,12 +264,13 @@ class Fetcher:
             aborted=answer.aborted if self._reads_committed else None,
             check_crcs=self._config.check_crcs,
         )
-        state.take_in(fetched, answer.next_offset)
+        state.take_in(fetched, answer.next_offset, answer.last_epoch)
         if len(state.fetched) == 1:
             self._arrived.append(state)
         self.arrival.set()
 
-    def _on_refused(self, state: PartitionPosition, answer: FetchedPartition) -> None:
+    def on_refused(self, state: PartitionPosition, answer: FetchedPartition) -> None:
+        """A broker does not serve a partition."""
         code = answer.code
         if code is KafkaCode.OFFSET_OUT_OF_RANGE:
             self._on_out_of_range(state)
@@ -252,8 +283,8 @@ class Fetcher:
                 state.attempt_at_ms = now_ms() + self._config.retry_backoff_ms
                 self._metadata.request()
         else:
-            self._postpone([state])
-            self._tell(KafkaError(code, f"{state.partition}: {PROPERTIES[code].text}"))
+            self.postpone([state])
+            self.tell(KafkaError(code, f"{state.partition}: {PROPERTIES[code].text}"))
 
     def _on_out_of_range(self, state: PartitionPosition) -> None:
         if state.read_replica >= 0:
@@ -265,8 +296,8 @@ class Fetcher:
             return
         timestamp = RESET_TIMESTAMPS.get(self._config.auto_offset_reset)
         if timestamp is None:
-            self._postpone([state])
-            self._tell(
+            self.postpone([state])
+            self.tell(
                 NoOffsetError(
                     f"auto.offset.reset=none: offset {state.fetch_offset} of {state.partition} is not in the log any more"
                 )
@@ -276,7 +307,8 @@ class Fetcher:
         state.reset(timestamp)
         self.on_reset()
 
-    def _tell(self, fault: Exception) -> None:
+    def tell(self, fault: Exception) -> None:
+        """Have the next poll raise this."""
         self._fault = fault
         self.arrival.set()
 

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 from tidelog.client.configs.client import ClientConfig
 from tidelog.client.core.cluster import ClusterView, TopicInfo
@@ -25,7 +26,11 @@ class Metadata:
         self._creates_topics = creates_topics
         self._topics: set[str] = set()
         self._wants_all = False
+        # Set whenever the topics that it is about are others than before.
+        self.follows_others = asyncio.Event()
         self._wanted = asyncio.Event()
+        # Nobody has asked for these topics before, so there is no reason to wait as between two attempts.
+        self._has_new_topics = asyncio.Event()
         self._updated: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._asked = 0
         self._answered = 0
@@ -42,22 +47,45 @@ class Metadata:
         self._topics = wanted if only else self._topics | wanted
         if only:
             self._wants_all = False
+        if new or only:
+            self._on_other_topics()
         return bool(new)
 
     def follow_all(self) -> None:
-        self._wants_all = True
+        if not self._wants_all:
+            self._wants_all = True
+            self._on_other_topics()
+
+    def _on_other_topics(self) -> None:
+        self._has_new_topics.set()
+        self.follows_others.set()
+
+    def followed(self) -> list[str] | None:
+        """The topics that it is about; None stands for all there are."""
+        return None if self._wants_all else sorted(self._topics)
+
+    def take_push(self, topics: Iterable[TopicInfo]) -> None:
+        """Learn what a metadata process has said, and ask a broker for what that leaves open."""
+        outcome = self.view.take_push(topics)
+        if outcome.has_news:
+            self._tell()
+        if outcome.is_incomplete:
+            self.request()
 
     # ---- fetching
 
-    def request(self) -> None:
-        """Have it fetched soon."""
+    def request(self) -> int:
+        """Have it fetched soon; gives a number that `wait_for` takes."""
         self._asked += 1
         self._wanted.set()
+        return self._asked
 
     async def refresh(self, timeout_ms: int) -> None:
         """Wait for an answer to a request that is made from now on."""
-        self.request()
-        asked = self._asked
+        await self.wait_for(self.request(), timeout_ms)
+
+    async def wait_for(self, asked: int, timeout_ms: int) -> None:
+        """Wait for the answer to a request. Raises RequestTimeoutError, or NoBrokerError if there never was one."""
         try:
             async with asyncio.timeout(timeout_ms / 1000):
                 while self._answered < asked:
@@ -98,6 +126,7 @@ class Metadata:
             await self._until_due()
             asked = self._asked
             self._wanted.clear()
+            self._has_new_topics.clear()
             if await self._fetch_once():
                 self._failures = 0
                 self._answered = asked
@@ -111,12 +140,18 @@ class Metadata:
         pause_ms = min(self._config.retry_backoff_ms << min(self._failures, 10), self._config.retry_backoff_max_ms)
         pause_s = self._fetched_at + pause_ms / 1000 - time.monotonic()
         if self._fetched_at and pause_s > 0:
-            await asyncio.sleep(pause_s)
-        try:
+            await self._pause(pause_s)
+        with suppress(TimeoutError):
             async with asyncio.timeout(self._config.metadata_max_age_ms / 1000):
                 await self._wanted.wait()
-        except TimeoutError:
-            pass
+
+    async def _pause(self, seconds: float) -> None:
+        if self._failures:
+            await asyncio.sleep(seconds)
+        else:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._has_new_topics.wait()
 
     async def _fetch_once(self) -> bool:
         all_topics = self._wants_all

@@ -129,6 +129,13 @@ class ReplicationSettings:
     controlled_shutdown_retry_backoff_ms: int = setting(
         "controlled.shutdown.retry.backoff.ms", LONG, 5000, at_least(0), "How long it waits before it asks again."
     )
+    controlled_shutdown_replicas_wait_ms: int = setting(
+        "controlled.shutdown.replicas.wait.ms",
+        LONG,
+        0,
+        at_least(0),
+        "How long a broker that is told to stop waits first, while partitions that it is in sync for lack other replicas.",
+    )
 
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(("replica.fetch.wait.max.ms", "replica.socket.timeout.ms"), _wait_beyond_socket_timeout),

@@ -1,11 +1,12 @@
 """The 61-byte header of a version 2 record batch: its layout, its bits, and the arithmetic on them."""
 
 from collections.abc import Iterator
-from enum import IntEnum
 from struct import Struct
 from typing import NamedTuple
 
 from crc32c import crc32c
+
+from tidelog.kafka.records.timestamp_type import TimestampType as TimestampType
 
 Buffer = bytes | bytearray | memoryview
 
@@ -44,13 +45,6 @@ INT64 = Struct(">q")
 INT32 = Struct(">i")
 UINT32 = Struct(">I")
 INT16 = Struct(">h")
-
-
-class TimestampType(IntEnum):
-    """Whose clock gave the records their timestamps; the value is bit 3 of the attributes."""
-
-    CREATE_TIME = 0
-    LOG_APPEND_TIME = 1
 
 
 class BatchHeader(NamedTuple):

@@ -112,7 +112,7 @@ def test_quotas_are_seen_by_all_and_outlive_them(brokers: tuple[Service, Service
     one, two = brokers
     assert set_quota(one, "an app", 1000.0) == KafkaCode.NONE
     assert quotas(one) == {"an app": {"producer_byte_rate": 1000.0}}
-    eventually(lambda: quotas(two) == quotas(one))
+    assert quotas(two) == quotas(one)
     assert stored(zk, "/config/clients/an%20app") == {"producer_byte_rate": "1000"}
     two.kill()
     two.start().wait_ready()

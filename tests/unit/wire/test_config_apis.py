@@ -66,6 +66,9 @@ class MemoryConfigs:
             self.live.take_own(self.stored.get(ConfigEntity.broker(1), {}))
             self.live.take_cluster(self.stored.get(ConfigEntity.broker(None), {}))
 
+    async def read_quotas(self) -> QuotaTable:
+        return self.quotas
+
     async def change_quotas(self, owner: QuotaOwner, decide: Decide, *, validate_only: bool = False) -> None:
         entries = decide(self.quotas_stored.get(owner, {}))
         if not validate_only:
@@ -273,7 +276,7 @@ def quotas_of(configs: Any, *components: tuple[str, int, str | None], version: i
             for kind, match, name in components
         ]
     )
-    return ask(describe_client_quotas.served(configs.quotas), version, request)
+    return ask(describe_client_quotas.served(configs), version, request)
 
 
 @pytest.mark.parametrize("version", [0, 1])

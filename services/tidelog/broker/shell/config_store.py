@@ -119,17 +119,25 @@ class ConfigStore:
 
     async def read_users(self) -> dict[str, Entries]:
         """The entries of every user as ZooKeeper has them now; the default of all users is none."""
+        stored = await self._read_all(lambda entity: [kind for kind, _ in entity.parts] == ["users"])
+        users = ((entity.parts[0][1], entries) for entity, entries in stored.items())
+        return {user: entries for user, entries in users if user is not None}
+
+    async def read_quotas(self) -> QuotaTable:
+        """All quotas as ZooKeeper has them now, those included that this broker was not told of yet."""
+        table = QuotaTable()
+        for entity, entries in (await self._read_all(is_quota_entity)).items():
+            table.take(owner_of(entity), entries)
+        return table
+
+    async def _read_all(self, is_wanted: Callable[[ConfigEntity], bool]) -> dict[ConfigEntity, Entries]:
         with _refusing():
-            users = {
-                entity.parts[0][1]: entity
-                for entity in await self._nodes.entities()
-                if entity.parts[0][0] == "users" and len(entity.parts) == 1
-            }
-            stored = await self._nodes.read_many(users.values())
+            entities = [entity for entity in await self._nodes.entities() if is_wanted(entity)]
+            stored = await self._nodes.read_many(entities)
         return {
-            user: found.entries
-            for user, found in zip(users, stored, strict=True)
-            if user is not None and not isinstance(found, MalformedZnode)
+            entity: found.entries
+            for entity, found in zip(entities, stored, strict=True)
+            if not isinstance(found, MalformedZnode)
         }
 
     def _on_notification(self, data: bytes) -> None:

@@ -175,6 +175,6 @@ def _config_apis(view: ClusterView, configs: ConfigStore) -> list[Served]:
         describe_configs.served(view, configs, loggers),
         alter_configs.served(view, configs),
         incremental_alter_configs.served(view, configs, loggers),
-        describe_client_quotas.served(configs.quotas),
+        describe_client_quotas.served(configs),
         alter_client_quotas.served(configs),
     ]

@@ -2,7 +2,7 @@
 
 - v0: the quotas of users, client ids, both together, and addresses, by name, by default, or all.  v1: flexible.
 
-Told is what this broker has in force, which is what ZooKeeper holds a moment after any change.
+Told is what ZooKeeper holds, so that whoever has changed a quota on one broker sees the change on every other one.
 """
 
 from __future__ import annotations
@@ -24,19 +24,20 @@ from tidelog.kafka.wire.versions import parse_versions
 from tidelog.net.served import RequestContext, ServedApi
 
 if TYPE_CHECKING:
-    from tidelog.broker.core.quota_entries import QuotaTable
+    from tidelog.broker.shell.config_store import ConfigStore
 
 
-def served(quotas: QuotaTable) -> ServedApi:
-    return ServedApi(DESCRIBE_CLIENT_QUOTAS, parse_versions("0-1"), partial(_answer, quotas))
+def served(configs: ConfigStore) -> ServedApi:
+    return ServedApi(DESCRIBE_CLIENT_QUOTAS, parse_versions("0-1"), partial(_answer, configs))
 
 
-def _answer(
-    quotas: QuotaTable, _: RequestContext, request: DescribeClientQuotasRequest
+async def _answer(
+    configs: ConfigStore, _: RequestContext, request: DescribeClientQuotasRequest
 ) -> DescribeClientQuotasResponse:
     components = ((one.entity_type, one.match_type, one.match) for one in request.components)
     try:
         wanted = QuotaFilter.of(components, strict=request.strict)
+        quotas = await configs.read_quotas()
     except KafkaError as refusal:
         return DescribeClientQuotasResponse(error_code=refusal.code, error_message=refusal.message, entries=None)
     return DescribeClientQuotasResponse(

@@ -43,6 +43,9 @@ class SimTransport(asyncio.Transport):
         end.on_message = self._on_message
         end.on_close = self._on_close
         protocol.connection_made(self)
+        if not end.is_open:
+            # It broke while it was being handed over.
+            process.loop.call_soon(self._on_close)
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
         return _Socket(self._process, self) if name == "socket" else default

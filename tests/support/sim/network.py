@@ -90,7 +90,13 @@ class Attempt:
         if self.is_cancelled or self._owner.is_dead:
             here.close()
         else:
-            self._tell(lambda: self._opened(here))
+            self._tell(lambda: self._use(here))
+
+    def _use(self, here: "End") -> None:
+        self._opened(here)
+        if not here.is_open:
+            # It broke before anybody listened.
+            here.on_close()
 
     def _tell(self, call: Callable[[], None]) -> None:
         if not self.is_cancelled:

@@ -2,9 +2,11 @@
 
 import argparse
 import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from tools import packages
 from tools.images import base, contents
 from tools.images.engine import Engine, engine
 
@@ -31,6 +33,8 @@ def main() -> None:
     contents.gather(spark=arguments.spark, e2e=arguments.e2e)
     if arguments.only_contents:
         return
+    if shutil.which("docker") is None or not (Engine().answers() or shutil.which("dockerd")):
+        packages.ensure(["docker.io"], "Building images")
     with engine(STATE) as built_by:
         for image in wanted:
             own_base = base.WITH_JAVA if image is SPARK else base.NAME

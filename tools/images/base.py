@@ -6,6 +6,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from tools import packages
 from tools.images.engine import Engine
 
 RELEASE = "bookworm"  # the Debian with Python 3.11
@@ -27,16 +28,14 @@ def ensure(engine: Engine, name: str = NAME) -> str:
     return name
 
 
-def _debootstrap(root: Path, packages: str) -> None:
+def _debootstrap(root: Path, included: str) -> None:
     if os.geteuid() != 0:
         raise SystemExit(
             "Making a base image with debootstrap needs root. Name an image instead: make image BASE_IMAGE=..."
         )
     if shutil.which("debootstrap") is None:
-        raise SystemExit(
-            "There is no debootstrap: install Debian's package, or name an image: make image BASE_IMAGE=..."
-        )
-    command: list[str | Path] = ["debootstrap", "--variant=minbase", f"--include={packages}", RELEASE, root]
+        packages.ensure(["debootstrap"], "Making a base image")
+    command: list[str | Path] = ["debootstrap", "--variant=minbase", f"--include={included}", RELEASE, root]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     for needless in _NEEDLESS:
         shutil.rmtree(root / needless, ignore_errors=True)

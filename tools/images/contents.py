@@ -60,8 +60,6 @@ def _spark() -> None:
         shutil.copytree(folder, SPARK / package, ignore=needless)
     for own in ("jobs", "transforms"):
         shutil.copytree(ROOT / "spark" / own, SPARK / own, ignore=needless)
-    for package in ("jobs", "transforms"):
-        shutil.copytree(ROOT / "spark" / package, SPARK / package, ignore=needless)
 
 
 def _zookeeper() -> None:

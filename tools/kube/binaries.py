@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tools import packages
 from tools.kube import pause_image
 from tools.kube.settings import PAUSE_IMAGE, Settings
 from tools.kube.telling import say
@@ -44,17 +45,7 @@ def _ensure_packages() -> None:
     missing = {package for program, package in _PACKAGES.items() if shutil.which(program) is None}
     if not (cni_folder() / "bridge").exists():
         missing.add("containernetworking-plugins")
-    if not missing:
-        return
-    if shutil.which("apt-get") is None:
-        raise SystemExit(
-            f"The cluster needs {', '.join(sorted(missing))}, and there is no apt-get to install them with."
-        )
-    say(f"installing {', '.join(sorted(missing))}")
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    subprocess.run(["apt-get", "update", "-qq"], check=True, env=environment)
-    install = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", *sorted(missing)]
-    subprocess.run(install, check=True, env=environment, stdout=subprocess.DEVNULL)
+    packages.ensure(missing, "The cluster")
 
 
 def _digest_of_sources() -> str:

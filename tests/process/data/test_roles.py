@@ -191,6 +191,8 @@ def test_metrics_have_the_names_of_kafka(controller: FakeController, topic: str)
         "kafka_server_replicamanager_leadercount",
         "kafka_server_replicamanager_underreplicatedpartitions",
         "kafka_log_logmanager_offlinelogdirectorycount",
+        'tidelog_log_directory_free_bytes{directory="',
+        'tidelog_log_directory_size_bytes{directory="',
         'kafka_server_delayedoperationpurgatory_purgatorysize{delayedOperation="Fetch"}',
     ):
         assert name in page

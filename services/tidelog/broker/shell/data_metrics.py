@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 
 from tidelog.runtime.metric_families import CountedWhenAsked, counter, gauge
@@ -56,6 +57,8 @@ _OFFLINE = gauge(
 )
 
 _OFFLINE_DIRS = gauge("kafka_log_logmanager_offlinelogdirectorycount", "Log directories that failed.")
+_DISK_FREE = gauge("tidelog_log_directory_free_bytes", "Bytes free on a log directory's disk.", ("directory",))
+_DISK_SIZE = gauge("tidelog_log_directory_size_bytes", "Bytes that a log directory's disk can hold.", ("directory",))
 _LOG_SIZE = gauge("kafka_log_log_size", "Bytes of the log.", ("topic", "partition"))
 _LOG_START = gauge("kafka_log_log_logstartoffset", "The first offset of the log.", ("topic", "partition"))
 _LOG_END = gauge("kafka_log_log_logendoffset", "The offset after the last one.", ("topic", "partition"))
@@ -85,6 +88,7 @@ class DataMetrics(CountedWhenAsked):
     def collect(self) -> Iterator[Metric]:
         yield from self._traffic()
         yield from self._replicas()
+        yield from self._disks()
         yield from self._logs()
         yield from self._waiting()
 
@@ -104,8 +108,14 @@ class DataMetrics(CountedWhenAsked):
         yield _AT_MIN_ISR.of(sum(leader.is_at_min_isr for leader in led))
         yield _OFFLINE.of(sum(partition.log.is_offline for partition in hosted))
 
+    def _disks(self) -> Iterator[Metric]:
+        directories = self._storage.store.dirs
+        yield _OFFLINE_DIRS.of(sum(directory.is_offline for directory in directories))
+        usages = [((each.path,), usage) for each in directories if (usage := _disk_usage(each.path)) is not None]
+        yield _DISK_FREE.by((labels, free) for labels, (free, _) in usages)
+        yield _DISK_SIZE.by((labels, total) for labels, (_, total) in usages)
+
     def _logs(self) -> Iterator[Metric]:
-        yield _OFFLINE_DIRS.of(sum(directory.is_offline for directory in self._storage.store.dirs))
         logs = [(_labels(partition), partition.log) for partition in self._partitions]
         yield _LOG_SIZE.by((labels, log.size) for labels, log in logs)
         yield _LOG_START.by((labels, log.log_start_offset) for labels, log in logs)
@@ -120,6 +130,15 @@ class DataMetrics(CountedWhenAsked):
         yield _SESSIONS.of(len(self._sessions))
         yield _SESSION_PARTITIONS.of(self._sessions.partitions)
         yield _EVICTIONS.of(self._sessions.evictions)
+
+
+def _disk_usage(path: str) -> tuple[int, int] | None:
+    """Bytes free and bytes in all; None for a directory that is gone or unreadable: that has a metric of its own."""
+    try:
+        usage = shutil.disk_usage(path)
+    except OSError:
+        return None
+    return usage.free, usage.total
 
 
 def _labels(partition: Partition) -> tuple[str, str]:

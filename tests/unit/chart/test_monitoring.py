@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.support.chart import CHART, ROOT, render
+from tests.support.chart import CHART, RELEASE, ROOT, render
 from tools.gen_docs import metrics_page
 
 RULES = CHART / "alerts" / "rules.yaml"
@@ -95,6 +95,8 @@ def test_a_service_monitor_finds_every_process() -> None:
     monitor = rendered.one("ServiceMonitor", "")
     assert monitor["metadata"]["labels"]["release"] == "prometheus"
     assert monitor["spec"]["endpoints"][0]["port"] == "metrics"
+    # Rules tell releases of one namespace apart by it.
+    assert {"targetLabel": "release", "replacement": RELEASE} in monitor["spec"]["endpoints"][0]["relabelings"]
     scraped = [
         service["metadata"]["labels"]["app.kubernetes.io/component"]
         for service in rendered.all("Service")

@@ -42,7 +42,7 @@ check: setup ## Format, lint, types, import contracts, generated files are curre
 	$(BIN)/lint-imports
 	$(BIN)/python tools/gen_proto.py --check
 	$(BIN)/python tools/gen_docs.py --check
-	for profile in dev ha pipeline; do $(BIN)/helm lint --strict --quiet $(CHART) --values $(CHART)/profiles/$$profile.yaml || exit 1; done
+	for values in profiles/dev profiles/ha values-pipeline; do $(BIN)/helm lint --strict --quiet $(CHART) --values $(CHART)/$$values.yaml || exit 1; done
 	$(PYTEST) -q tests/unit/chart
 
 format: setup ## Format the code and fix what the linter can fix

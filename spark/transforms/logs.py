@@ -32,17 +32,20 @@ def error_rates(lines: DataFrame, window: str = "1 minute", lateness: str = "5 m
 
 def top_messages(lines: DataFrame, window: str = "1 minute", lateness: str = "5 minutes", most: int = 5) -> DataFrame:
     """The most frequent errors of each service and window; messages that differ in numbers only count as one."""
+    # Lines that are no errors have no message here, and are counted on: time goes on with every line, and Spark moves
+    # filters in front of the watermark.
+    complaint = f.when(f.expr(_IS_ERROR), f.regexp_replace("message", r"\d+", "#"))
     counted = (
-        lines.where(_IS_ERROR)
-        .withColumn("message", f.regexp_replace("message", r"\d+", "#"))
+        lines.withColumn("message", complaint)
         .withWatermark("at", lateness)
         .groupBy(f.window("at", window), "service", "message")
         .agg(f.count("*").alias("count"))
     )
-    ranked = f.sort_array(f.collect_list(f.struct("count", "message")), asc=False)
+    errors = f.collect_list(f.when(f.col("message").isNotNull(), f.struct("count", "message")))
     return (
         counted.groupBy("window", "service")
-        .agg(f.slice(ranked, 1, most).alias("top"))
+        .agg(f.slice(f.sort_array(errors, asc=False), 1, most).alias("top"))
+        .where(f.size("top") > 0)
         .select(f.col("window.start").alias("window_start"), "service", "top")
     )
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.timeout(1800)
 
 _SOURCE, _TARGET = "pageviews", "pageviews-per-minute"
-_VALUES = ("--values", str(CHART / "profiles" / "pipeline.yaml"), "--values", str(ROOT / "tests/e2e_spark/values.yaml"))
+_VALUES = ("--values", str(CHART / "values-pipeline.yaml"), "--values", str(ROOT / "tests/e2e_spark/values.yaml"))
 _SCRIPT = "/tmp/feeding.py"
 _FEED_S, _RATE = 420, 50
 _WAIT_S = 240.0

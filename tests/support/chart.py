@@ -12,7 +12,8 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 CHART = ROOT / "deploy" / "helm" / "tidelog"
-PROFILES = ("dev", "ha", "pipeline")
+_PROFILE_FILES = {"dev": "profiles/dev.yaml", "ha": "profiles/ha.yaml", "pipeline": "values-pipeline.yaml"}
+PROFILES = tuple(_PROFILE_FILES)
 RELEASE = "t"
 HELM = Path(sys.executable).parent / "helm"
 
@@ -72,7 +73,7 @@ def render(*values: Object, profile: str | None = None) -> Rendered:
 def _render(values: tuple[str, ...], profile: str | None) -> Rendered:
     command = [str(HELM), "template", RELEASE, str(CHART), "--namespace", "n"]
     if profile is not None:
-        command += ["--values", str(CHART / "profiles" / f"{profile}.yaml")]
+        command += ["--values", str(CHART / _PROFILE_FILES[profile])]
     for each in values:
         for key, value in json.loads(each).items():
             command += ["--set-json", f"{key}={json.dumps(value)}"]

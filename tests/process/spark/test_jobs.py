@@ -13,7 +13,9 @@ from pyspark.sql import SparkSession
 
 from jobs import activity, export, logs, operations, scrape
 from tests.support.client_cluster import Cluster
+from tests.support.services import get_text
 from tests.support.spark_topics import committed_values, fill, numbered
+from tests.support.waiting import eventually
 from tidelog.cli.demos.visits import message
 from tidelog.client.records import OffsetAndMetadata, TopicPartition
 from tidelog.client.sync import Consumer
@@ -76,26 +78,38 @@ def test_operations_on_what_processes_say(
     spark: SparkSession, cluster: Cluster, bootstrap: str, make_topic: Make, tmp_path: Path
 ) -> None:
     source, metrics, lags, rates = make_topic(1), make_topic(1), make_topic(1), make_topic(1)
+    group = f"behind-{source}"
     fill(bootstrap, source, numbered(100))
-    commit(bootstrap, source, f"behind-{source}", 30)
+    commit(bootstrap, source, group, 30)
     instances = [service.http for service in cluster.services.all]
+    coordinator = cluster.of("group-coordinator")[0]
+    eventually(lambda: f'consumergroup="{group}"' in get_text(f"http://{coordinator.http}/metrics"))
     scrape.main([*instances, "--bootstrap", bootstrap, "--topic", metrics, "--rounds", "2", "--every", "1.5"])
-    later = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
-    fill(
-        bootstrap, metrics, [json.dumps({"name": "end_total", "labels": {}, "value": 1, "instance": "-", "at": later})]
-    )
-    labels = {"consumergroup": "-", "topic": "-", "partition": "0"}
-    fill(
-        bootstrap,
-        metrics,
-        [json.dumps({"name": "kafka_consumergroup_lag", "labels": labels, "value": 1, "instance": "-", "at": later})],
-    )
+    fill(bootstrap, metrics, [json.dumps(each) for each in samples_of_later()])
     operations.main(arguments(bootstrap, metrics, tmp_path, "--lags-to", lags, "--rates-to", rates))
-    found = [each for each in documents(bootstrap, lags) if each["group"] == f"behind-{source}"]
+    found = [each for each in documents(bootstrap, lags) if each["group"] == group]
     assert {(each["topic"], each["lag"]) for each in found} == {(source, 70)}
     told = documents(bootstrap, rates)
     assert {each["instance"] for each in told} >= set(instances)
     assert any(each.get("per_second", 0) > 0 for each in told)
+
+
+def samples_of_later() -> list[dict[str, Any]]:
+    """With these the windows of what was sampled before are final."""
+    later = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
+    labels = {"consumergroup": "-", "topic": "-", "partition": "0"}
+    return [
+        {"name": name, "labels": labels, "value": 1, "instance": "-", "at": later}
+        for name in ("end_total", "kafka_consumergroup_lag")
+    ]
+
+
+def test_metrics_are_scraped_beside_a_job(cluster: Cluster, bootstrap: str, make_topic: Make) -> None:
+    metrics = f"{make_topic(1)}-metrics"
+    port = cluster.of("broker")[0].http.rpartition(":")[2]
+    with scrape.scraping(bootstrap, metrics, [f"localhost:{port}", "no.such.host.invalid:1"], 60):
+        found = eventually(lambda: documents(bootstrap, metrics))
+    assert f"127.0.0.1:{port}" in {each["instance"] for each in found}
 
 
 def commit(bootstrap: str, topic: str, group: str, offset: int) -> None:

@@ -11,7 +11,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from tests.support.spark_jobs import driver
 from tests.support.spark_topics import committed_values, fill, numbered
 from tests.support.waiting import eventually
-from tidelog.client import NewTopic
+from tidelog.client import KafkaCode, KafkaError, NewTopic
 from tidelog.client.records import TopicPartition
 from tidelog.client.sync import Admin
 
@@ -79,13 +79,23 @@ def test_retention_overtakes_a_stopped_query(copying: Copying, bootstrap: str, t
     assert sorted(committed_values(bootstrap, topics[1])) == [*numbered(10), *numbered(5, 15)]
 
 
+def is_made(admin: Admin, topic: str) -> bool:
+    """The name of a topic that is being deleted is taken until the last replica is gone."""
+    try:
+        admin.create_topics([NewTopic(topic, 2, 2, {})])
+    except KafkaError as error:
+        if error.code is KafkaCode.TOPIC_ALREADY_EXISTS:
+            return False
+        raise
+    return True
+
+
 def test_a_topic_that_was_made_anew(copying: Copying, bootstrap: str, topics: tuple[str, str]) -> None:
     fill(bootstrap, topics[0], numbered(5), 0)
     copying.run()
     with Admin(bootstrap_servers=bootstrap) as admin:
         admin.delete_topics([topics[0]])
-        eventually(lambda: topics[0] not in admin.list_topics(), 30)
-        admin.create_topics([NewTopic(topics[0], 2, 2, {})])
+        eventually(lambda: is_made(admin, topics[0]))
     fill(bootstrap, topics[0], numbered(9, 100), 0)
     with pytest.raises(StreamingQueryException, match=f"{topics[0]}-0 belongs to a topic that was re-created"):
         copying.run()

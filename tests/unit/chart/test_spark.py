@@ -25,6 +25,17 @@ def test_the_driver_runs_the_job_of_the_profile() -> None:
     assert arguments[9:] == ["--parquet", "/var/lib/spark/activity"]
 
 
+def test_the_operations_job_fills_its_topic_from_all_processes() -> None:
+    rendered = render({"spark": {"enabled": True, "job": "operations"}})
+    arguments = rendered.container("Deployment", "spark-driver")["args"]
+    places = arguments[arguments.index("--scrape") + 1].split(",")
+    ports = {each["metadata"]["name"]: each["spec"]["ports"] for each in rendered.objects if each["kind"] == "Service"}
+    for place in places:
+        name, port = place.split(":")
+        assert int(port) in {each["port"] for each in ports[name] if each["name"] == "metrics"}
+    assert len(places) == 4
+
+
 def test_a_batch_job_runs_once_from_the_same_image() -> None:
     batch = [{"name": "by-day", "job": "export", "args": ["--path", "/var/lib/spark/exported"]}]
     rendered = render({"spark": {"enabled": True, "batchJobs": batch}})

@@ -91,5 +91,13 @@ spec:
 {{- $arguments := list "python3" "-m" (printf "jobs.%s" .job) "--bootstrap" (include "tidelog.bootstrap" .root) -}}
 {{- $arguments = concat $arguments (list "--checkpoint" (printf "%s/%s" .root.Values.spark.checkpoint .name)) -}}
 {{- $arguments = concat $arguments (list "--metrics-port" (toString .root.Values.spark.metricsPort)) -}}
+{{- if eq .job "operations" -}}
+{{- /* The names of headless services stand for all of their pods. */ -}}
+{{- $places := list (printf "%s-metadata:9290" (include "tidelog.fullname" .root)) -}}
+{{- range list "broker" "controller" "group-coordinator" -}}
+{{- $places = append $places (printf "%s-%s-headless:9290" (include "tidelog.fullname" $.root) .) -}}
+{{- end -}}
+{{- $arguments = concat $arguments (list "--scrape" (join "," $places)) -}}
+{{- end -}}
 {{- concat $arguments .args | toJson -}}
 {{- end -}}

@@ -12,8 +12,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 from jobs.progress import Reporter
 
 _LOOK_S = 0.5
-# A batch that takes longer than this is interrupted; it is repeated after the next start.
-_PATIENCE_S = 60.0
+_STEP_S = 0.02
+# Batches that take longer than this are interrupted, and repeated after the next start. Kubernetes waits for a minute.
+_PATIENCE_S = 45.0
 
 
 class Stop:
@@ -39,12 +40,10 @@ def run(queries: Sequence[StreamingQuery], arguments: Namespace) -> None:
     reporter = Reporter(arguments.metrics_port)
     with Stop() as stop:
         _watch(queries, reporter, arguments.seconds, stop)
-        for query in queries:
-            _stop_after_batch(query)
+        errors = _stop_after_batches(queries)
     _look(queries, reporter)
-    for query in queries:
-        if (error := query.exception()) is not None:
-            raise error
+    if errors:
+        raise errors[0]
 
 
 def _watch(queries: Sequence[StreamingQuery], reporter: Reporter, seconds: float, stop: Stop) -> None:
@@ -66,8 +65,28 @@ def _failed(query: StreamingQuery) -> bool:
     return not query.isActive and query.exception() is not None
 
 
-def _stop_after_batch(query: StreamingQuery) -> None:
+def _stop_after_batches(queries: Sequence[StreamingQuery]) -> list[BaseException]:
+    """Stop each query as soon as the batch that it is in has ended, and one that is between two batches at once.
+
+    Returns the errors of those that had ended by themselves. One that is stopped may be at the start of its next batch
+    already: what that fails with then is no error, and the batch is repeated after the next start.
+    """
     deadline = time.monotonic() + _PATIENCE_S
-    while query.isActive and query.status["isTriggerActive"] and time.monotonic() < deadline:
-        time.sleep(0.05)
-    query.stop()
+    running = {query: _batches_told(query) for query in queries}
+    errors: list[BaseException] = []
+    while running:
+        for query, before in list(running.items()):
+            if not query.isActive:
+                errors += [error for error in [query.exception()] if error is not None]
+            elif query.status["isTriggerActive"] and _batches_told(query) == before and time.monotonic() < deadline:
+                continue
+            del running[query]
+            query.stop()
+        time.sleep(_STEP_S)
+    return errors
+
+
+def _batches_told(query: StreamingQuery) -> int:
+    """Grows with every batch that ends; where they follow one another without a pause, nothing else tells of that."""
+    told = query.lastProgress
+    return -1 if told is None else told.batchId

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from prometheus_client import Counter, Gauge, start_http_server
+from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 
 _LABELS = ("query",)
@@ -76,14 +77,30 @@ class Reporter:
         told = query.lastProgress
         if told is None:
             return
-        progress = read_progress(json.loads(told.json))
-        if self._seen.get(progress.query) != progress.batch and progress.rows:
-            self._seen[progress.query] = progress.batch
-            self._finished_at[progress.query] = time.monotonic()
-            print(progress, flush=True)
-            _ROWS.labels(progress.query).inc(progress.rows)
-        _RATE.labels(progress.query).set(progress.rows_per_second)
-        _BATCH_S.labels(progress.query).set(progress.duration_ms / 1000)
-        _LAG.labels(progress.query).set(progress.lag)
-        if progress.query in self._finished_at:
-            _AGE_S.labels(progress.query).set(time.monotonic() - self._finished_at[progress.query])
+        newest = read_progress(json.loads(told.json))
+        seen = self._seen.get(newest.query, -1)
+        # Several batches may have ended since the last look; asking for all of them takes longer than for one.
+        batches = (
+            [newest] if newest.batch <= seen + 1 else [read_progress(json.loads(it.json)) for it in _recent(query)]
+        )
+        for progress in batches:
+            self._take(progress)
+        _RATE.labels(newest.query).set(newest.rows_per_second)
+        _BATCH_S.labels(newest.query).set(newest.duration_ms / 1000)
+        _LAG.labels(newest.query).set(newest.lag)
+        if newest.query in self._finished_at:
+            _AGE_S.labels(newest.query).set(time.monotonic() - self._finished_at[newest.query])
+
+    def _take(self, progress: Progress) -> None:
+        """A batch without rows is told of again and again under the number of the one that comes next."""
+        if progress.batch <= self._seen.get(progress.query, -1) or not progress.rows:
+            return
+        self._seen[progress.query] = progress.batch
+        self._finished_at[progress.query] = time.monotonic()
+        print(progress, flush=True)
+        _ROWS.labels(progress.query).inc(progress.rows)
+
+
+def _recent(query: StreamingQuery) -> list[StreamingQueryProgress]:
+    found: list[StreamingQueryProgress] = query.recentProgress
+    return found

@@ -7,6 +7,9 @@ from pyspark.sql import SparkSession
 
 from jobs.java import java_fault
 
+# More than end between two looks at a query; each of them is asked for with many small questions to the JVM.
+_REMEMBERED_BATCHES = "20"
+
 
 def open_session(name: str, **settings: str) -> SparkSession:
     """A session; underscores in names of settings stand for dots. Ends the program where Spark cannot run."""
@@ -16,6 +19,7 @@ def open_session(name: str, **settings: str) -> SparkSession:
     # Workers must be the Python that has the data source, not the first one on the PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(name).config("spark.sql.session.timeZone", "UTC")
+    builder = builder.config("spark.sql.streaming.numRecentProgressUpdates", _REMEMBERED_BATCHES)
     if "spark.master" not in settings and not os.environ.get("SPARK_CONF_DIR"):
         builder = builder.master(os.environ.get("SPARK_MASTER", "local[2]"))
         builder = builder.config("spark.sql.shuffle.partitions", "4")

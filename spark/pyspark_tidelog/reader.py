@@ -9,9 +9,10 @@ from pyspark.sql.types import StructType
 from pyspark_tidelog.discovery import Discovery
 from pyspark_tidelog.errors import OptionError
 from pyspark_tidelog.fetching import read_ranges
-from pyspark_tidelog.losses import loss_error
+from pyspark_tidelog.losses import Extent, loss_error
 from pyspark_tidelog.options import ReaderOptions
 from pyspark_tidelog.ranges import OffsetRange, cut
+from tidelog.client.records import TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,21 +35,23 @@ class TidelogReader(DataSourceReader):
         extent = discovery.extent()
         starts = discovery.resolve("startingOffsets", self._options.starting, extent)
         ends = discovery.resolve("endingOffsets", self._options.ending, extent)
-        ranges = []
-        for partition in sorted(starts):
-            start = starts[partition]
-            if start < extent.starts[partition]:
-                self._on_gap(f"{partition} lost offsets {start} to {extent.starts[partition] - 1}")
-                start = extent.starts[partition]
-            if start > ends[partition]:
-                raise OptionError(
-                    f"startingOffsets: {start} of {partition} lies beyond the end of the query, {ends[partition]}."
-                )
-            ranges.append(OffsetRange(*partition, start, ends[partition]))
+        ranges = [self._range(partition, starts[partition], ends[partition], extent) for partition in sorted(starts)]
         found: list[InputPartition] = []
         found.extend(cut(ranges, self._options.partitions_min, self._options.records_per_partition_max))
         # Spark takes no partitions for one that it makes up itself.
         return found or [OffsetRange("", 0, 0, 0)]
+
+    def _range(self, partition: TopicPartition, start: int, end: int, extent: Extent) -> OffsetRange:
+        """What is there of what was asked for."""
+        if start > end:
+            raise OptionError(f"startingOffsets: {start} of {partition} lies beyond the end of the query, {end}.")
+        first, last = extent.starts[partition], extent.ends[partition]
+        if start < first:
+            self._on_gap(f"{partition} lost offsets {start} to {first - 1}; its log begins at {first} now")
+        if end > last:
+            self._on_gap(f"{partition} ends at offset {last}, and offsets up to {end} are asked for")
+        found = max(start, first)
+        return OffsetRange(*partition, found, max(found, min(end, last)))
 
     def read(self, partition: InputPartition) -> "Iterator[pa.RecordBatch]":
         assert isinstance(partition, OffsetRange), "made by partitions()"

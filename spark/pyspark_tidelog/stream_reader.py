@@ -91,10 +91,11 @@ class TidelogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         extent = self._planned[1] if self._planned is not None and is_planned else self._discovery.extent()
         until = Offsets.from_json(end)
         at = self._resumed(Offsets.from_json(start), extent)
+        # A batch that ends in a topic which was made anew since has nothing left; the next one begins the new topic.
         ranges = [
             OffsetRange(*each, at[each], min(offset, extent.ends[each]))
             for each, offset in sorted(until.by_partition.items())
-            if each in at
+            if each in at and not until.is_of_other_topic(each.topic, extent.topic_ids)
         ]
         return self._tasks(ranges)
 

@@ -3,10 +3,13 @@
 import importlib
 import json
 from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from prometheus_client import REGISTRY
 
-from jobs.progress import lag_of, read_progress
+from jobs.progress import Reporter, lag_of, read_progress
 from jobs.scrape import samples
 
 
@@ -44,3 +47,32 @@ def test_progress_tells_rate_time_and_lag() -> None:
 def test_lag_of_sources_that_tell_nothing_is_none() -> None:
     assert lag_of(None, None) == 0
     assert lag_of('{"t": {"0": 1}}', '{"t": {"0": 3}}') == 2
+
+
+class _Query:
+    """A query whose batches have ended since it was looked at."""
+
+    def __init__(self, *batches: tuple[int, int]) -> None:
+        self.recentProgress = [self._told(number, rows) for number, rows in batches]
+
+    @property
+    def lastProgress(self) -> Any:  # noqa: N802  Spark's name
+        return self.recentProgress[-1]
+
+    @staticmethod
+    def _told(number: int, rows: int) -> Any:
+        return SimpleNamespace(json=json.dumps({"id": "i", "name": "q", "batchId": number, "numInputRows": rows}))
+
+
+def test_every_batch_is_told_of_once(capsys: pytest.CaptureFixture[str]) -> None:
+    reporter = Reporter()
+    reporter.look(_Query((0, 5)))  # type: ignore[arg-type]
+    reporter.look(_Query((0, 5), (1, 0)))  # type: ignore[arg-type]
+    reporter.look(_Query((0, 5), (1, 0), (1, 7), (2, 9), (3, 2)))  # type: ignore[arg-type]
+    assert [line.split(" in ")[0] for line in capsys.readouterr().out.splitlines()] == [
+        "q: batch 0, 5 rows",
+        "q: batch 1, 7 rows",
+        "q: batch 2, 9 rows",
+        "q: batch 3, 2 rows",
+    ]
+    assert REGISTRY.get_sample_value("tidelog_pipeline_rows_total", {"query": "q"}) == 23

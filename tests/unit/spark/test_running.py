@@ -35,6 +35,10 @@ class _Query:
         json = f'{{"id": "i", "batchId": {self.batch}, "numInputRows": 0}}'
         return _Told(self.batch, json)
 
+    @property
+    def recentProgress(self) -> list[Any]:  # noqa: N802
+        return [self.lastProgress]
+
     def exception(self) -> Exception | None:
         return self._error
 

@@ -37,8 +37,9 @@ async def generate(
     - `tidelog reassign generate orders --brokers 0-2 --output plan.json`
     - `tidelog reassign generate orders --brokers 0,1,2 --current`
     """
+    wanted = number_list(brokers)
     async with target.admin() as admin:
-        plan = await (current_plan(admin, topics) if current else propose(admin, topics, number_list(brokers)))
+        plan = await (current_plan(admin, topics) if current else propose(admin, topics, wanted))
     if output is None:
         print_json(json.loads(plan_text(plan)))
         return

@@ -15,7 +15,7 @@ from tidelog.cli.contexts import contexts_file, load_contexts
 from tidelog.cli.options import DEFAULT_DATA_DIR
 from tidelog.cli.parsing import pairs
 from tidelog.local.data_dir import DataDir
-from tidelog.local.faults import UnreachableError
+from tidelog.local.faults import UnreachableError, WrongUsageError
 from tidelog.local.layout import Role
 from tidelog.local.pids import is_alive, load_ref
 from tidelog.local.shape_file import load_shape
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _PANEL = "Which cluster"
 DEFAULT_TIMEOUT_S = 15.0
+TIMEOUT_VARIABLE = "TIDELOG_TIMEOUT"
 
 _ServerOption = Annotated[
     str | None,
@@ -68,7 +69,14 @@ _SettingOption = Annotated[
 ]
 _TimeoutOption = Annotated[
     float,
-    typer.Option("--timeout", min=0.001, metavar="SECONDS", help="How long to try.", rich_help_panel=_PANEL),
+    typer.Option(
+        "--timeout",
+        envvar=TIMEOUT_VARIABLE,
+        min=0.001,
+        metavar="SECONDS",
+        help="How long to try.",
+        rich_help_panel=_PANEL,
+    ),
 ]
 
 
@@ -136,6 +144,15 @@ def target_of_environment(server: str | None, settings: Mapping[str, str], timeo
         settings,
         timeout_s,
     )
+
+
+def timeout_of_environment() -> float:
+    """How long such command lines try; Kafka's tools have no option for it."""
+    text = os.environ.get(TIMEOUT_VARIABLE, "")
+    try:
+        return max(0.001, float(text)) if text else DEFAULT_TIMEOUT_S
+    except ValueError:
+        raise WrongUsageError(f"{TIMEOUT_VARIABLE} is a number of seconds, not {text!r}.") from None
 
 
 def local_bootstrap(root: Path) -> str:

@@ -1,6 +1,7 @@
 """Kafka's own command lines, with the flags that users have in their fingers and the output that their scripts read."""
 
 import json
+import re
 import time
 from itertools import count
 
@@ -52,6 +53,18 @@ def test_console_producer_and_consumer(tidelog: Run, local: LocalCluster, name: 
     assert tidelog(f"{pattern} --max-messages 3 --isolation-level read_committed").out == "one\ntwo\nthree\n"
 
 
+def test_a_console_consumer_prints_what_it_is_told_to(tidelog: Run, local: LocalCluster, name: str) -> None:
+    at = f"--bootstrap-server {local.bootstrap} --topic {name}"
+    tidelog(f"topics create {name} -p 1")
+    parsed = "--property parse.key=true --reader-property parse.headers=true --command-property acks=1"
+    assert tidelog(f"kafka-console-producer {at} {parsed}", "a:1,b:2\tkey\tvalue\n").code == 0
+    everything = " ".join(f"--property print.{what}=true" for what in ("key", "headers", "offset", "partition"))
+    read = f"kafka-console-consumer {at} --from-beginning --max-messages 1 --isolation-level read_committed"
+    assert tidelog(f"{read} {everything}").out == "Partition:0\tOffset:0\ta:1,b:2\tkey\tvalue\n"
+    stamped = tidelog(f"{read} --formatter-property print.timestamp=true --formatter-property print.value=false").out
+    assert re.fullmatch(r"CreateTime:\d{13}\n", stamped)
+
+
 def test_consumer_groups(tidelog: Run, local: LocalCluster, topic: str, name: str) -> None:
     tool = f"kafka-consumer-groups --bootstrap-server {local.bootstrap}"
     consumer = f"kafka-console-consumer --bootstrap-server {local.bootstrap} --topic {topic} --group {name}"
@@ -63,8 +76,15 @@ def test_consumer_groups(tidelog: Run, local: LocalCluster, topic: str, name: st
     assert described.lines[1].split() == heads.split()
     assert described.lines[2].split() == [name, topic, "0", "4", "10", "6", "-", "-", "-"]
     assert f"Consumer group '{name}' has no active members." in described.err
-    assert tidelog(f"{tool} --describe --group {name} --state").lines[2].split()[-2:] == ["Empty", "0"]
+    state = tidelog(f"{tool} --describe --group {name} --state").lines
+    assert state[1].split() == ["GROUP", "COORDINATOR", "(ID)", "ASSIGNMENT-STRATEGY", "STATE", "#MEMBERS"]
+    assert state[2].split()[1] in local.bootstrap.split(",")
+    assert state[2].split()[-2:] == ["Empty", "0"]
     assert [name, "Empty"] in [line.split() for line in tidelog(f"{tool} --list --state").lines]
+    assert [name, "Classic", "Empty"] in [line.split() for line in tidelog(f"{tool} --list --state --type").lines]
+    assert name in tidelog(f"{tool} --list --type classic").out
+    assert name not in tidelog(f"{tool} --list --type consumer").out
+    assert name not in tidelog(f"{tool} --list --state stable").out
     reset = f"{tool} --reset-offsets --group {name} --topic {topic}:0"
     assert tidelog(f"{reset} --to-earliest --dry-run").lines[2].split() == [name, topic, "0", "0"]
     assert tidelog(f"{reset} --shift-by -1 --execute").lines[2].split() == [name, topic, "0", "3"]
@@ -96,6 +116,12 @@ def test_configs(tidelog: Run, local: LocalCluster, topic: str, name: str) -> No
     assert tidelog(f"{tool} --describe --entity-type topics --entity-name nope").code == 1
 
 
+def settings_of(tidelog: Run, whose: str) -> dict[str, str]:
+    """The limits of replication that were set."""
+    found = tidelog(f"configs describe {whose} --json").document
+    return {each["name"]: each["value"] for each in found if "throttled" in each["name"]}
+
+
 def test_reassignment_and_elections(tidelog: Run, local: LocalCluster, name: str) -> None:
     at = f"--bootstrap-server {local.bootstrap}"
     tool = f"kafka-reassign-partitions {at}"
@@ -106,15 +132,25 @@ def test_reassignment_and_elections(tidelog: Run, local: LocalCluster, name: str
     assert generated[3] == "Proposed partition reassignment configuration"
     assert json.loads(generated[4])["partitions"][0]["replicas"] == [2]
     (local.root / "plan2.json").write_text(generated[4])
-    executed = tidelog(f"{tool} --execute --reassignment-json-file plan2.json")
+    executed = tidelog(f"{tool} --execute --reassignment-json-file plan2.json --throttle 40000000")
     assert executed.lines[-1] == f"Successfully started partition reassignment for {name}-0"
+    assert "The inter-broker throttle limit was set to 40000000 B/s" in executed.lines
     done = f"Reassignment of partition {name}-0 is completed."
+    verify = f"{tool} --verify --reassignment-json-file plan2.json"
     deadline = time.monotonic() + 60
-    while tidelog(f"{tool} --verify --reassignment-json-file plan2.json").lines[1] != done:
+    while tidelog(f"{verify} --preserve-throttles").lines[1] != done:
         assert time.monotonic() < deadline
         time.sleep(0.2)
+    rates = ["leader.replication.throttled.rate", "follower.replication.throttled.rate"]
+    assert settings_of(tidelog, "broker 2") == dict.fromkeys(rates, "40000000")
+    assert settings_of(tidelog, f"topic {name}") == {
+        "leader.replication.throttled.replicas": "0:0",
+        "follower.replication.throttled.replicas": "0:2",
+    }
+    assert tidelog(verify).lines[-1] == f"Clearing topic-level throttles on topic {name}"
+    assert settings_of(tidelog, "broker 2") == settings_of(tidelog, f"topic {name}") == {}
     cancelled = tidelog(f"{tool} --cancel --reassignment-json-file plan2.json")
-    assert cancelled.lines == ["None of the specified partition moves are active."]
+    assert cancelled.lines[-1] == "None of the specified partition moves are active."
     assert tidelog(f"{tool} --list").lines == ["No partition reassignments found."]
     elected = tidelog(f"kafka-leader-election {at} --election-type preferred --topic {name} --partition 0")
     assert elected.lines == [f"Valid replica already elected for partitions {name}-0"]
@@ -141,9 +177,16 @@ def test_performance_tools(tidelog: Run, local: LocalCluster, name: str) -> None
     sent = tidelog(f"{tool} --producer-props bootstrap.servers={local.bootstrap} acks=1 linger.ms=5")
     assert sent.lines[-1].startswith("200 records sent, ")
     assert "ms 99.9th." in sent.lines[-1]
+    (local.root / "payloads.txt").write_text("one\ntwo\n")
+    tool = f"kafka-producer-perf-test --topic {name} --num-records 20 --payload-file payloads.txt --throughput 1000"
+    more = f"--transactional-id {name} --print-metrics --command-property bootstrap.servers={local.bootstrap}"
+    lines = tidelog(f"{tool} {more}").lines
+    assert lines[0].startswith("20 records sent, ")
+    assert [line.split()[-1] for line in lines if ":record-send-total:" in line] == ["20.000"]
     read = tidelog(f"kafka-consumer-perf-test --bootstrap-server {local.bootstrap} --topic {name} --messages 200")
     assert read.lines[0].startswith("start.time, end.time, data.consumed.in.MB")
     assert read.lines[1].split(", ")[4] == "200"
+    assert tidelog(f"consume {name} -o 200 -c 2 --read-committed").out == "one\ntwo\n"
 
 
 def test_the_shell_that_looks_into_committed_offsets(tidelog: Run, local: LocalCluster, topic: str) -> None:

@@ -26,6 +26,7 @@ from tidelog.client import (
 )
 from tidelog.client.core.murmur2 import partition_of_key
 from tidelog.client.sync import Admin
+from tidelog.client.sync import Producer as SyncProducer
 
 MakeTopic = Callable[..., str]
 
@@ -209,6 +210,25 @@ async def test_a_full_buffer_blocks_and_then_raises(bootstrap: str, silent_topic
     with pytest.raises((KafkaError, TimeoutError)):
         await sent[0]
     await producer.close(timeout_ms=0)
+
+
+def test_the_synchronous_twin_holds_no_more_than_its_buffer(bootstrap: str, silent_topic: str) -> None:
+    settings: dict[str, Any] = {"buffer_memory": 2_000_000, "max_block_ms": 300, "request_timeout_ms": 1000}
+    producer = SyncProducer(bootstrap_servers=bootstrap, delivery_timeout_ms=1000, **settings).start()
+    faults: list[BaseException | None] = []
+    held: list[int] = []
+    for sent in range(1, 17):
+        try:
+            producer.send(silent_topic, bytes(1_000_000), callback=lambda _, error: faults.append(error))
+        except BufferFullError as error:
+            faults.append(error)
+        held.append(sent - len(faults))
+    producer.close()
+    # The buffer, 4 MiB that wait to be taken over, and one that is.
+    assert max(held) <= 8
+    assert any("max.block.ms, 300" in str(error) for error in faults)
+    assert len(faults) == 16
+    assert None not in faults
 
 
 @pytest.mark.usefixtures("silent_topic")

@@ -14,6 +14,7 @@ from tidelog.client import (
     TopicPartition,
     WrongArgumentError,
 )
+from tidelog.client.core.transaction import TransactionState
 from tidelog.client.sync import Admin, Consumer, Producer
 
 MakeTopic = Callable[..., str]
@@ -89,6 +90,9 @@ def test_an_iteration_that_stops_early_commits_what_it_gave(bootstrap: str, topi
         consumer.subscribe([topic], listener=Listener())
         for number, _ in enumerate(consumer, 1):
             if number == 5:
+                assert (consumer.lag(partition), consumer.lead(partition)) == (45, 5)
+                assert consumer.lags() == {partition: 45}
+                assert consumer.consumed()[partition].offset == 5
                 consumer.commit()
             if number == 9:
                 break
@@ -109,6 +113,7 @@ def test_transactions(bootstrap: str, topic: str, name: str) -> None:
         with producer.transaction():
             producer.send(topic, b"kept")
         producer.begin_transaction()
+        assert producer.transaction_state is TransactionState.IN_TRANSACTION
         producer.send(topic, b"dropped").result()
         producer.abort_transaction()
     with Consumer(

@@ -34,7 +34,7 @@ def parser() -> Flags:
     flags.values("topic", "include", "whitelist", "group", "offset", "formatter", "isolation-level")
     flags.values("key-deserializer", "value-deserializer")
     flags.numbers(max_messages=None, timeout_ms=None, partition=None)
-    flags.lists("property", "formatter-property", "consumer-property")
+    flags.lists("property", "formatter-property", "consumer-property", "command-property")
     flags.ignored("formatter-config", "blacklist")
     return flags
 
@@ -79,7 +79,7 @@ def shell_main(arguments: list[str]) -> None:
 
 
 def _settings(given: Namespace, pattern: str | None) -> dict[str, str]:
-    settings = pairs(given.consumer_property, "--consumer-property")
+    settings = pairs([*given.consumer_property, *given.command_property], "--consumer-property")
     if given.isolation_level:
         settings["isolation.level"] = given.isolation_level
     if given.group:

@@ -20,7 +20,7 @@ def parser() -> Flags:
     flags.addresses(config="producer.config")
     flags.flags("sync", "old-producer", "new-producer")
     flags.values("topic", "request-required-acks", "reader-config")
-    flags.lists("property", "reader-property", "producer-property")
+    flags.lists("property", "reader-property", "producer-property", "command-property")
     flags.add_argument("--compression-codec", nargs="?", const="gzip", metavar="CODEC")
     flags.numbers(batch_size=None, message_send_max_retries=None, retry_backoff_ms=None, timeout=None)
     flags.numbers(request_timeout_ms=None, metadata_expiry_ms=None, max_block_ms=None, max_memory_bytes=None)
@@ -80,7 +80,7 @@ _FLAGS = {
 
 def _settings(given: Namespace) -> dict[str, str]:
     settings = {setting: str(value) for flag, setting in _FLAGS.items() if (value := getattr(given, flag)) is not None}
-    settings |= pairs(given.producer_property, "--producer-property")
+    settings |= pairs([*given.producer_property, *given.command_property], "--producer-property")
     if settings.get("acks", "all") not in ("all", "-1") or settings.get("retries") == "0":
         settings.setdefault("enable.idempotence", "false")
     return settings

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from tidelog.cli.groups import check_without_members, named_partitions
 from tidelog.cli.kafka_tools.columns import group_table
-from tidelog.cli.kafka_tools.dialect import Flags, needed, one_of, run, target_of
+from tidelog.cli.kafka_tools.dialect import Flags, milliseconds, needed, one_of, run, target_of
 from tidelog.cli.lag import describe_group, group_lags
 from tidelog.cli.resetting import aim_of, plan
 from tidelog.cli.target import Target
 
 if TYPE_CHECKING:
     from tidelog.client import Admin, GroupDescription, TopicPartition
+    from tidelog.client.core.cluster import Node
 
 _AT = "--bootstrap-server localhost:9092"
 _EXAMPLES = (
@@ -35,8 +36,9 @@ def parser() -> Flags:
     flags.flags("members", "offsets", "verbose", "dry-run", "execute", "export", "new-consumer")
     flags.flags("to-earliest", "to-latest", "to-current")
     flags.values("to-datetime", "by-duration", "from-file")
-    flags.numbers(to_offset=None, shift_by=None, timeout=15_000)
+    flags.numbers(to_offset=None, shift_by=None, timeout=None)
     flags.add_argument("--state", nargs="?", const="", metavar="STATES")
+    flags.add_argument("--type", nargs="?", const="", metavar="TYPES")
     flags.lists("group", "topic")
     return flags
 
@@ -53,19 +55,29 @@ def main(arguments: list[str]) -> None:
         flags.error("--dry-run and --execute do not go together")
     if action == "reset-offsets" and not given.topic and not given.all_topics and not given.from_file:
         flags.error("--topic or --all-topics is wanted")
-    run(_ACTIONS[action](target_of(given, timeout_s=given.timeout / 1000), given))
+    run(_ACTIONS[action](target_of(given, timeout_s=milliseconds(given.timeout)), given))
 
 
 async def _list(target: Target, given: Namespace) -> None:
+    states = [_STATES.get(state.lower(), state.title()) for state in _words(given.state)]
+    types = {word.lower() for word in _words(given.type)}
     async with target.admin() as admin:
-        states = [state.strip().title() for state in (given.state or "").split(",") if state.strip()]
-        found = await admin.list_groups(states=[_STATES.get(state.lower(), state) for state in states])
-    if given.state is None:
-        print("\n".join(each.group_id for each in found))
-    else:
-        print(group_table(["GROUP", "STATE"], [[each.group_id, each.state] for each in found]).lstrip("\n"))
+        found = await admin.list_groups(states=states)
+    # Groups of the newer protocols there are none.
+    names = [[each.group_id, _TYPE, each.state] for each in found if not types or _TYPE.lower() in types]
+    if given.state is None and given.type is None:
+        print("\n".join(name for name, *_ in names))
+        return
+    shown = [0, *([1] if given.type is not None else []), *([2] if given.state is not None else [])]
+    rows = [[row[column] for column in shown] for row in (["GROUP", "TYPE", "STATE"], *names)]
+    print(group_table([str(head) for head in rows[0]], rows[1:]).lstrip("\n"))
 
 
+def _words(text: str | None) -> list[str]:
+    return [word.strip() for word in (text or "").split(",") if word.strip()]
+
+
+_TYPE = "Classic"
 _STATES = {"preparingrebalance": "PreparingRebalance", "completingrebalance": "CompletingRebalance"}
 
 
@@ -78,16 +90,17 @@ async def _describe(target: Target, given: Namespace) -> None:
         for name in await _groups(admin, given):
             found = await describe_group(admin, name)
             if given.state is not None:
-                _print_state(found)
+                _print_state(found, await admin.group_coordinator(name))
             elif given.members:
                 _print_members(found, verbose=given.verbose)
             else:
                 await _print_offsets(admin, found)
 
 
-def _print_state(found: "GroupDescription") -> None:
-    heads = ["GROUP", "ASSIGNMENT-STRATEGY", "STATE", "#MEMBERS"]
-    print(group_table(heads, [[found.group_id, found.assignor, found.state, len(found.members)]]))
+def _print_state(found: "GroupDescription", node: "Node") -> None:
+    heads = ["GROUP", "COORDINATOR (ID)", "ASSIGNMENT-STRATEGY", "STATE", "#MEMBERS"]
+    where = f"{node.host}:{node.port} ({node.id})"
+    print(group_table(heads, [[found.group_id, where, found.assignor, found.state, len(found.members)]]))
 
 
 def _print_members(found: "GroupDescription", *, verbose: bool) -> None:

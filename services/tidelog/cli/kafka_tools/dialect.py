@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import typer
 
-from tidelog.cli.target import DEFAULT_TIMEOUT_S, Target, target_of_environment
+from tidelog.cli.target import Target, target_of_environment, timeout_of_environment
 from tidelog.local.faults import LocalError, WrongUsageError
 from tidelog.runtime.properties import parse_properties
 
@@ -64,7 +64,8 @@ class Flags(argparse.ArgumentParser):
         self.add_argument("--bootstrap-server", metavar="HOST:PORT,...", help="brokers to ask first")
         self.add_argument("--broker-list", metavar="HOST:PORT,...", help="the same, as older tools called it")
         self.add_argument("--zookeeper", metavar="HOST:PORT", help="ask ZooKeeper for the brokers")
-        self.add_argument(f"--{config}", dest="client_config", metavar="FILE", help="settings of the client")
+        names = dict.fromkeys((f"--{config}", "--command-config"))
+        self.add_argument(*names, dest="client_config", metavar="FILE", help="settings of the client")
 
 
 def one_of(parser: Flags, given: argparse.Namespace, *names: str) -> str:
@@ -95,15 +96,21 @@ def client_settings(path: str | None) -> dict[str, str]:
 
 
 def target_of(
-    given: argparse.Namespace, *, timeout_s: float = DEFAULT_TIMEOUT_S, settings: Mapping[str, str] | None = None
+    given: argparse.Namespace, *, timeout_s: float | None = None, settings: Mapping[str, str] | None = None
 ) -> Target:
     """The cluster that the flags name; without any, the one that other commands would speak with."""
+    timeout_s = timeout_of_environment() if timeout_s is None else timeout_s
     server = given.bootstrap_server or getattr(given, "broker_list", None)
     if server is None and getattr(given, "zookeeper", None):
         from tidelog.cli.zookeeper_brokers import brokers_behind
 
         server = asyncio.run(brokers_behind(given.zookeeper, timeout_s))
     return target_of_environment(server, {**client_settings(given.client_config), **(settings or {})}, timeout_s)
+
+
+def milliseconds(given: int | None) -> float | None:
+    """The seconds of a --timeout of Kafka's tools."""
+    return None if given is None else given / 1000
 
 
 def run(work: Coroutine[Any, Any, None]) -> None:

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from tidelog.cli.bench import progress
 from tidelog.cli.benching import bench_consume, bench_produce
+from tidelog.cli.figures import Measured
 from tidelog.cli.kafka_tools.dialect import Flags, client_settings, needed, run, target_of
 from tidelog.cli.parsing import decoded, pairs
-from tidelog.cli.target import Target, target_of_environment
+from tidelog.cli.target import Target, target_of_environment, timeout_of_environment
 from tidelog.local.faults import LocalError
 
 _PRODUCER_EXAMPLES = (
@@ -28,11 +29,13 @@ _HEADER = (
 def producer_parser() -> Flags:
     flags = Flags("kafka-producer-perf-test", "Measure how fast records go in.", _PRODUCER_EXAMPLES)
     flags.values("topic", "payload-file", "transactional-id", "bootstrap-server")
-    flags.add_argument("--producer.config", dest="client_config", metavar="FILE")
+    flags.add_argument("--producer.config", "--command-config", dest="client_config", metavar="FILE")
     flags.add_argument("--payload-delimiter", default="\\n", metavar="TEXT")
     flags.numbers(num_records=None, record_size=None, transaction_duration_ms=0)
     flags.add_argument("--throughput", type=float, default=-1.0, metavar="N")
     flags.add_argument("--producer-props", nargs="+", default=[], metavar="KEY=VALUE")
+    flags.lists("command-property")
+    flags.ignored("reporting-interval", "warmup-records")
     flags.flags("print-metrics")
     return flags
 
@@ -44,13 +47,14 @@ def producer_main(arguments: list[str]) -> None:
         needed(flags, getattr(given, name.replace("-", "_")), name)
     if (given.record_size is None) == (given.payload_file is None):
         flags.error("exactly one of --record-size and --payload-file is wanted")
-    settings = {**client_settings(given.client_config), **pairs(given.producer_props, "--producer-props")}
+    own = pairs([*given.producer_props, *given.command_property], "--producer-props")
+    settings = {**client_settings(given.client_config), **own}
     server = settings.pop("bootstrap.servers", None) or given.bootstrap_server
     if settings.get("acks", "all") not in ("all", "-1"):
         settings.setdefault("enable.idempotence", "false")
     if given.transactional_id:
         settings["transactional.id"] = given.transactional_id
-    run(_produce(target_of_environment(server, settings, 30.0), given, _payloads(given)))
+    run(_produce(target_of_environment(server, settings, timeout_of_environment()), given, _payloads(given)))
 
 
 def _with_signs(arguments: list[str]) -> list[str]:
@@ -86,6 +90,22 @@ async def _produce(target: Target, given: Namespace, payloads: list[bytes]) -> N
         if is_transactional:
             await producer.commit_transaction()
     print(measured.kafka_line())
+    if given.print_metrics:
+        _print_metrics("producer-metrics", producer.config.client_id, measured, "record-send")
+
+
+def _print_metrics(group: str, client_id: str, measured: Measured, records: str) -> None:
+    """What was measured here, under the names of Kafka's metrics and as its tools print them."""
+    values = {
+        f"{records}-total": float(measured.records),
+        f"{records}-rate": measured.records_per_second,
+        "byte-total": float(measured.size_bytes),
+        "byte-rate": measured.megabytes_per_second * 2**20,
+    }
+    width = max(len(name) for name in values) + len(group) + len(client_id) + 14
+    print(f"\n{'Metric Name':<{width}} Value")
+    for name, value in values.items():
+        print(f"{f'{group}:{name}:{{client-id={client_id}}}':<{width}} : {value:.3f}")
 
 
 def consumer_parser() -> Flags:
@@ -94,6 +114,7 @@ def consumer_parser() -> Flags:
     flags.values("topic", "group")
     flags.numbers(messages=None, timeout=10_000, fetch_size=1_048_576, reporting_interval=5000)
     flags.flags("from-latest", "show-detailed-stats", "print-metrics", "hide-header")
+    flags.lists("command-property")
     flags.ignored("threads", "num-fetch-threads", "socket-buffer-size", "date-format")
     return flags
 
@@ -103,7 +124,9 @@ def consumer_main(arguments: list[str]) -> None:
     given = flags.parse_args(arguments)
     for name in ("topic", "messages"):
         needed(flags, getattr(given, name), name)
-    run(_consume(target_of(given, settings={"max.partition.fetch.bytes": str(given.fetch_size)}), given))
+    settings = {"max.partition.fetch.bytes": str(given.fetch_size)}
+    settings |= pairs(given.command_property, "--command-property")
+    run(_consume(target_of(given, settings=settings), given))
 
 
 async def _consume(target: Target, given: Namespace) -> None:
@@ -126,6 +149,8 @@ async def _consume(target: Target, given: Namespace) -> None:
     rates = f"{measured.megabytes_per_second:.4f}, {measured.records}, {measured.records_per_second:.4f}"
     fetch = f"0, {measured.seconds * 1000:.0f}, {measured.megabytes_per_second:.4f}, {measured.records_per_second:.4f}"
     print(f"{_time(begun)}, {_time(datetime.now().astimezone())}, {megabytes:.4f}, {rates}, {fetch}")
+    if given.print_metrics:
+        _print_metrics("consumer-fetch-manager-metrics", consumer.config.client_id, measured, "records-consumed")
 
 
 def _time(when: datetime) -> str:

@@ -3,7 +3,8 @@
 from argparse import Namespace
 from pathlib import Path
 
-from tidelog.cli.kafka_tools.dialect import Flags, needed, one_of, run, target_of
+from tidelog.cli.kafka_tools.dialect import Flags, milliseconds, needed, one_of, run, target_of
+from tidelog.cli.kafka_tools.throttles import clear_throttles, set_throttles, throttled_replicas
 from tidelog.cli.parsing import number_list
 from tidelog.cli.reassigning import Progress, current_plan, plan_text, progress_of, propose, read_plan, read_topics
 from tidelog.cli.target import Target
@@ -25,8 +26,9 @@ def parser() -> Flags:
     flags.add_argument("--command-config", dest="client_config", metavar="FILE")
     flags.flags("generate", "execute", "verify", "cancel", "list", "additional", "disable-rack-aware")
     flags.flags("preserve-throttles")
-    flags.numbers(timeout=10_000)
-    flags.ignored("throttle", "replica-alter-log-dirs-throttle")
+    flags.numbers(timeout=None, throttle=-1)
+    # Plans name no directories, so nothing moves between those of a broker.
+    flags.ignored("replica-alter-log-dirs-throttle")
     return flags
 
 
@@ -39,7 +41,7 @@ def main(arguments: list[str]) -> None:
         needed(flags, given.broker_list, "broker-list")
     elif action != "list":
         needed(flags, given.reassignment_json_file, "reassignment-json-file")
-    target = target_of(Namespace(**{**vars(given), "broker_list": None}))
+    target = target_of(Namespace(**{**vars(given), "broker_list": None}), timeout_s=milliseconds(given.timeout))
     run(_ACTIONS[action](target, given))
 
 
@@ -58,9 +60,18 @@ async def _execute(target: Target, given: Namespace) -> None:
     async with target.admin() as admin:
         every = await current_plan(admin, sorted({each.topic for each in wanted}))
         current = {each: replicas for each, replicas in every.items() if each in wanted}
+        if given.throttle >= 0:
+            brokers = {broker for plan in (current, wanted) for replicas in plan.values() for broker in replicas}
+            await set_throttles(admin, throttled_replicas(current, wanted), sorted(brokers), given.throttle)
         await admin.alter_reassignments(wanted)
     print(f"Current partition replica assignment\n\n{plan_text(current)}\n")
     print("Save this to use as the --reassignment-json-file option during rollback")
+    if given.throttle >= 0:
+        warning = (
+            "You must run --verify periodically, until the reassignment completes, to ensure the throttle is removed."
+        )
+        print(f"Warning: {warning}")
+        print(f"The inter-broker throttle limit was set to {given.throttle} B/s")
     plural = "s" if len(wanted) > 1 else ""
     print(f"Successfully started partition reassignment{plural} for {','.join(map(str, sorted(wanted)))}")
 
@@ -69,9 +80,14 @@ async def _verify(target: Target, given: Namespace) -> None:
     wanted = read_plan(Path(given.reassignment_json_file))
     async with target.admin() as admin:
         found = await progress_of(admin, wanted)
-    print("Status of partition reassignment:")
-    for each in found:
-        print(_STATES[each.progress].format(each.partition, ",".join(map(str, each.replicas))))
+        print("Status of partition reassignment:")
+        for each in found:
+            print(_STATES[each.progress].format(each.partition, ",".join(map(str, each.replicas))))
+        if given.preserve_throttles:
+            return
+        # Limits are the cluster's: another move that is under way still needs them.
+        if not await admin.list_reassignments():
+            await clear_throttles(admin, {each.topic for each in wanted})
 
 
 _STATES = {
@@ -88,6 +104,8 @@ async def _cancel(target: Target, given: Namespace) -> None:
         moving = [each for each in await admin.list_reassignments() if each in wanted]
         if moving:
             await admin.alter_reassignments(dict.fromkeys(moving))
+        if not given.preserve_throttles and not await admin.list_reassignments():
+            await clear_throttles(admin, {each.topic for each in wanted})
     if moving:
         print(f"Successfully cancelled partition reassignments for: {','.join(map(str, sorted(moving)))}")
     else:

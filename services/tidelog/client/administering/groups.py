@@ -5,8 +5,10 @@ from collections.abc import Iterable, Mapping
 
 from tidelog.client.administering.asking import AdminClient, by_topic, raise_first
 from tidelog.client.administering.values import GroupDescription, GroupListing, MemberDescription
+from tidelog.client.core.cluster import Node
 from tidelog.client.core.consumer_protocol import PROTOCOL_TYPE, read_assignment
 from tidelog.client.records import ConsumerGroupMetadata, OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
+from tidelog.client.shell.coordinators import Coordinator, KeyType
 from tidelog.client.shell.group_calls import commit_request
 from tidelog.client.shell.offset_lookup import look_up_offsets
 from tidelog.kafka.errors import KafkaCode, KafkaError
@@ -58,6 +60,15 @@ class GroupAdmin(AdminClient):
             )
             found[group_id] = _description(answer.groups[0])
         return found
+
+    async def group_coordinator(self, group_id: str, *, timeout_ms: int | None = None) -> Node:
+        """The broker that answers for a group."""
+        coordinator = Coordinator(self, group_id, KeyType.GROUP)
+
+        async def attempt() -> Node:
+            return self.metadata.view.nodes[await coordinator.node_id()]
+
+        return await self.insist(attempt, self._time_ms(timeout_ms))
 
     async def delete_groups(self, group_ids: Iterable[str], *, timeout_ms: int | None = None) -> None:
         """Delete groups without members, with their offsets."""

@@ -33,9 +33,13 @@ class Coordinator:
 
     async def link(self) -> Link:
         """A link of its own to the coordinator, so that nothing waits behind fetches. Raises what insisting handles."""
+        return await self._client.connections.link(await self.node_id(), self._key_type.name)
+
+    async def node_id(self) -> int:
+        """Its broker's id. Raises what insisting handles."""
         if self._node_id is None:
             self._node_id = await self._find()
-        return await self._client.connections.link(self._node_id, self._key_type.name)
+        return self._node_id
 
     def forget(self) -> None:
         """It has moved, or does not answer."""

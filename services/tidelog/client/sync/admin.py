@@ -23,6 +23,7 @@ class Admin(SyncClient[aio.Admin]):
     alter_configs = waiting(aio.Admin.alter_configs)
     list_groups = waiting(aio.Admin.list_groups)
     describe_groups = waiting(aio.Admin.describe_groups)
+    group_coordinator = waiting(aio.Admin.group_coordinator)
     delete_groups = waiting(aio.Admin.delete_groups)
     remove_members = waiting(aio.Admin.remove_members)
     list_group_offsets = waiting(aio.Admin.list_group_offsets)

@@ -124,14 +124,38 @@ class Consumer(SyncClient[aio.Consumer]):
     pause = plain(aio.Consumer.pause)
     resume = plain(aio.Consumer.resume)
     paused = plain(aio.Consumer.paused)
-    lag = plain(aio.Consumer.lag)
-    lead = plain(aio.Consumer.lead)
-    lags = plain(aio.Consumer.lags)
+
+    def lag(self, partition: TopicPartition) -> int | None:
+        """As `tidelog.client.Consumer.lag`; what an iteration has not given out yet counts."""
+        found: int | None = self._call(self._client.lag, partition)
+        return None if found is None else found + self._ahead(partition)
+
+    def lead(self, partition: TopicPartition) -> int | None:
+        """As `tidelog.client.Consumer.lead`; what an iteration has not given out yet does not count."""
+        found: int | None = self._call(self._client.lead, partition)
+        return None if found is None else max(0, found - self._ahead(partition))
+
+    def lags(self) -> dict[TopicPartition, int]:
+        """The lag of every partition for which it is known."""
+        found: dict[TopicPartition, int] = self._call(self._client.lags)
+        return {each: lag + self._ahead(each) for each, lag in found.items()}
+
+    def _ahead(self, partition: TopicPartition) -> int:
+        """How far the client is ahead of what an iteration has given out."""
+        left = self._left.get(TopicPartition(*partition))
+        return left[-1].offset + 1 - left[0].offset if left else 0
+
     offsets_for_times = waiting(aio.Consumer.offsets_for_times)
     beginning_offsets = waiting(aio.Consumer.beginning_offsets)
     end_offsets = waiting(aio.Consumer.end_offsets)
 
     # ---- commits
+
+    def consumed(self) -> dict[TopicPartition, OffsetAndMetadata]:
+        """The positions of all partitions that have one: what `commit` without arguments commits."""
+        consumed: dict[TopicPartition, OffsetAndMetadata] = self._call(self._client.consumed)
+        # In the middle of an iteration, only what it has given out is consumed.
+        return consumed | {each: OffsetAndMetadata(left[0].offset) for each, left in self._left.items()}
 
     def commit(self, offsets: aio.Offsets | None = None, *, timeout_ms: int | None = None) -> None:
         """As `tidelog.client.Consumer.commit`."""
@@ -149,11 +173,7 @@ class Consumer(SyncClient[aio.Consumer]):
         return self._loop_thread().start(commit())
 
     def _given_out(self, offsets: aio.Offsets | None) -> aio.Offsets | None:
-        """In the middle of an iteration, only what it has given out is consumed."""
-        if offsets is not None or not self._left:
-            return offsets
-        consumed = self._call(self._client.consumed)
-        return consumed | {each: OffsetAndMetadata(left[0].offset) for each, left in self._left.items()}
+        return self.consumed() if offsets is None and self._left else offsets
 
     committed = waiting(aio.Consumer.committed)
     group_metadata = plain(aio.Consumer.group_metadata)

@@ -23,6 +23,7 @@ from tidelog.client.sync.loop_thread import SyncClient, waiting
 
 # Enough to keep the loop busy while the calling thread runs; little beside buffer.memory.
 _INBOX_RECORDS = 4096
+_INBOX_BYTES = 4 * 1024 * 1024
 
 
 class Delivery:
@@ -84,6 +85,10 @@ class _Handed(NamedTuple):
     callback: DeliveryCallback | None
     delivery: Delivery
 
+    def size_bytes(self) -> int:
+        """About as much memory as it holds; headers are small beside keys and values, as a rule."""
+        return len(self.value or b"") + len(self.key or b"")
+
 
 class Producer(SyncClient[aio.Producer]):
     """As `tidelog.client.Producer`; calls wait, and `send` waits while the buffer is full."""
@@ -101,6 +106,9 @@ class Producer(SyncClient[aio.Producer]):
         self._serialize_key = key_serializer
         self._serialize_value = value_serializer
         self._inbox: deque[_Handed] = deque()
+        # Bytes that were ever put into the inbox, and that were ever taken out; each is counted by one side.
+        self._bytes_in = 0
+        self._bytes_out = 0
         self._lock = threading.Condition()
         self._is_pumping = False
         self._pump_task: asyncio.Task[None] | None = None
@@ -139,18 +147,22 @@ class Producer(SyncClient[aio.Producer]):
         delivery = Delivery(self)
         handed = _Handed(topic, key, value, partition, timestamp, headers, callback, delivery)
         with self._lock:
-            if len(self._inbox) >= _INBOX_RECORDS:
+            if not self._has_room():
                 self._wait_for_room()
             self._inbox.append(handed)
+            self._bytes_in += handed.size_bytes()
             if self._is_pumping:
                 return delivery
             self._is_pumping = True
         loop.call_soon_threadsafe(self._start_pump, loop)
         return delivery
 
+    def _has_room(self) -> bool:
+        return len(self._inbox) < _INBOX_RECORDS and self._bytes_in - self._bytes_out < _INBOX_BYTES
+
     def _wait_for_room(self) -> None:
         wait_ms = self._client.config.max_block_ms
-        if not self._lock.wait_for(lambda: len(self._inbox) < _INBOX_RECORDS, wait_ms / 1000):
+        if not self._lock.wait_for(self._has_room, wait_ms / 1000):
             raise BufferFullError(f"buffer.memory: no room for a record within max.block.ms, {wait_ms}")
 
     def flush(self, timeout_ms: int | None = None) -> None:
@@ -190,9 +202,14 @@ class Producer(SyncClient[aio.Producer]):
             yield self
             self.commit_transaction()
         except BaseException:
-            if self._client.transaction_state in (TransactionState.IN_TRANSACTION, TransactionState.ABORTABLE_ERROR):
+            if self.transaction_state in (TransactionState.IN_TRANSACTION, TransactionState.ABORTABLE_ERROR):
                 self.abort_transaction()
             raise
+
+    @property
+    def transaction_state(self) -> TransactionState:
+        """Where the producer is in its transactions; needs a `transactional.id`."""
+        return self._client.transaction_state
 
     # ---- on the loop
 
@@ -210,6 +227,7 @@ class Producer(SyncClient[aio.Producer]):
             for handed in batch:
                 await self._hand_on(handed)
                 self._inbox.popleft()
+                self._bytes_out += handed.size_bytes()
             with self._lock:
                 self._lock.notify_all()
             self._moved.set()

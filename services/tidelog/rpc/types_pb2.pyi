@@ -347,6 +347,7 @@ class UpdateMetadataRequest(_message.Message):
     TOPICS_FIELD_NUMBER: _builtins.int
     TOPICS_COMPLETE_FIELD_NUMBER: _builtins.int
     SHARDS_FIELD_NUMBER: _builtins.int
+    SEQUENCE_FIELD_NUMBER: _builtins.int
     controller_id: _builtins.int
     controller_epoch: _builtins.int
     """Refused with STALE_CONTROLLER_EPOCH if lower than the highest one seen."""
@@ -355,6 +356,10 @@ class UpdateMetadataRequest(_message.Message):
     cluster_id: _builtins.str
     topics_complete: _builtins.bool
     """The topics are all there are: what is not listed is gone."""
+    sequence: _builtins.int
+    """Grows with every update that a controller sends in its epoch. An update that comes after a later one, as a call may
+    that was given up and repeated, is not taken. 0 for observers, whose updates come in one stream.
+    """
     @_builtins.property
     def brokers(self) -> _containers.RepeatedCompositeFieldContainer[Global___Member]:
         """All live members: these lists replace what the receiver had."""
@@ -384,10 +389,11 @@ class UpdateMetadataRequest(_message.Message):
         topics: _abc.Iterable[Global___TopicState] | None = ...,
         topics_complete: _builtins.bool = ...,
         shards: _abc.Iterable[Global___ShardOwner] | None = ...,
+        sequence: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["brokers", b"brokers", "cluster_id", b"cluster_id", "controller_epoch", b"controller_epoch", "controller_id", b"controller_id", "controllers", b"controllers", "coordinators", b"coordinators", "recipient_epoch", b"recipient_epoch", "shards", b"shards", "topics", b"topics", "topics_complete", b"topics_complete"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["brokers", b"brokers", "cluster_id", b"cluster_id", "controller_epoch", b"controller_epoch", "controller_id", b"controller_id", "controllers", b"controllers", "coordinators", b"coordinators", "recipient_epoch", b"recipient_epoch", "sequence", b"sequence", "shards", b"shards", "topics", b"topics", "topics_complete", b"topics_complete"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -26,6 +26,8 @@ class ClusterMirror:
         self.view = ClusterView()
         self._own_epoch = own_epoch
         self._readiness = readiness
+        # Controller epoch and sequence of the newest update.
+        self._newest = (-1, 0)
         self._changed = asyncio.Event()
         readiness.expect(CONDITION, "no active controller has spoken to this process yet")
 
@@ -48,11 +50,18 @@ class ClusterMirror:
         return check(self.view)
 
     def take(self, request: types_pb2.UpdateMetadataRequest) -> None:
-        """Raises KafkaError for what a deposed controller says, or what was meant for an earlier incarnation."""
+        """Raises KafkaError for what a deposed controller says, or what was meant for an earlier incarnation.
+
+        What comes late is left out: a call that its sender gave up and repeated may lie in a socket for long.
+        """
         own_epoch = self._own_epoch()
         self.view.check_epochs(
             request.controller_epoch, request.recipient_epoch, -1 if own_epoch is None else own_epoch
         )
+        told = (request.controller_epoch, request.sequence)
+        if request.sequence and told <= self._newest:
+            return
+        self._newest = max(told, self._newest)
         self.view.apply(update_from_rpc(request))
         self._readiness.ok(CONDITION)
         self._changed.set()

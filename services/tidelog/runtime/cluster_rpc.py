@@ -15,7 +15,7 @@ from tidelog.kafka.types import (
 from tidelog.rpc import types_pb2
 
 
-def update_to_rpc(update: MetadataUpdate, recipient_epoch: int) -> types_pb2.UpdateMetadataRequest:
+def update_to_rpc(update: MetadataUpdate, recipient_epoch: int, sequence: int = 0) -> types_pb2.UpdateMetadataRequest:
     return types_pb2.UpdateMetadataRequest(
         controller_id=update.controller_id,
         controller_epoch=update.controller_epoch,
@@ -27,6 +27,7 @@ def update_to_rpc(update: MetadataUpdate, recipient_epoch: int) -> types_pb2.Upd
         topics=[_topic_to_rpc(topic) for topic in update.topics],
         topics_complete=update.topics_complete,
         shards=[_shard_to_rpc(shard) for shard in update.shards],
+        sequence=sequence,
     )
 
 

@@ -1,6 +1,7 @@
 """The processes around the controller: streams that tell of their deaths, and senders that tell them everything."""
 
 import asyncio
+import itertools
 from collections.abc import Callable
 
 from tidelog.controller.core.events import Event, PresenceLost
@@ -23,6 +24,7 @@ class Peers:
         self._post = post
         self._attending: dict[Peer, asyncio.Task[None]] = {}
         self._senders: dict[Peer, tuple[Sender, asyncio.Task[None]]] = {}
+        self._numbers = itertools.count(1)
         self._tasks: Background
 
     def use(self, tasks: Background) -> None:
@@ -40,7 +42,7 @@ class Peers:
 
     def open_sender(self, role: Role, member: Member, authority: Authority) -> None:
         self.close_sender(role, member.id)
-        sender = Sender(role, member, authority, self._post)
+        sender = Sender(role, member, authority, self._post, self._numbers)
         task = self._tasks.spawn(self._tell(role, sender), f"tell {role} {member.id}")
         self._senders[role, member.id] = (sender, task)
 

@@ -6,7 +6,7 @@ fails ends that.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,7 +39,10 @@ class Authority:
 class Sender:
     """Tells one incarnation of one process; what it answers is posted as events."""
 
-    def __init__(self, role: Role, member: Member, authority: Authority, post: Callable[[Event], None]) -> None:
+    def __init__(
+        self, role: Role, member: Member, authority: Authority, post: Callable[[Event], None], numbers: Iterator[int]
+    ) -> None:
+        """`numbers` gives each message a higher one than all before it, those of other senders included."""
         self.id = member.id
         self.epoch = member.epoch
         self._is_dismissed = False
@@ -47,10 +50,11 @@ class Sender:
         self._member = member
         self._authority = authority
         self._post = post
-        self._queue: asyncio.Queue[MetadataUpdate | BrokerRequest] = asyncio.Queue()
+        self._numbers = numbers
+        self._queue: asyncio.Queue[tuple[int, MetadataUpdate | BrokerRequest]] = asyncio.Queue()
 
     def send(self, message: MetadataUpdate | BrokerRequest) -> None:
-        self._queue.put_nowait(message)
+        self._queue.put_nowait((next(self._numbers), message))
 
     def dismiss(self) -> None:
         """The process is not registered any more: try everything once."""
@@ -64,18 +68,18 @@ class Sender:
             return
         async with connect(endpoint.address) as channel:
             while True:
-                message = await self._queue.get()
+                number, message = await self._queue.get()
                 await may_send.wait()
-                while not await self._delivered(channel, message):
+                while not await self._delivered(channel, message, number):
                     if self._is_dismissed:
                         return
                     await asyncio.sleep(RETRY_PAUSE_S)
                     await may_send.wait()
 
-    async def _delivered(self, channel: Channel, message: MetadataUpdate | BrokerRequest) -> bool:
+    async def _delivered(self, channel: Channel, message: MetadataUpdate | BrokerRequest, number: int) -> bool:
         """Whether there is no point in sending this again."""
         try:
-            self._answered(message, await self._call(channel, message))
+            self._answered(message, await self._call(channel, message, number))
         except KafkaError as refusal:
             return self._refused(message, refusal)
         except CallFailed as failure:
@@ -83,15 +87,17 @@ class Sender:
             return False
         return True
 
-    async def _call(self, channel: Channel, message: MetadataUpdate | BrokerRequest) -> Any:
+    async def _call(self, channel: Channel, message: MetadataUpdate | BrokerRequest, number: int) -> Any:
         controller_id, controller_epoch = self._authority.controller_id, self._authority.controller_epoch
         if isinstance(message, MetadataUpdate) and self._role is Role.GROUP_COORDINATOR:
             coordinator = group_coordinator_pb2_grpc.GroupCoordinatorStub(channel.grpc)
-            return await channel.call(coordinator.UpdateMetadata, update_to_rpc(message, self.epoch), CALL_TIMEOUT_MS)
+            update = update_to_rpc(message, self.epoch, number)
+            return await channel.call(coordinator.UpdateMetadata, update, CALL_TIMEOUT_MS)
         broker = broker_pb2_grpc.BrokerStub(channel.grpc)
         match message:
             case MetadataUpdate():
-                return await channel.call(broker.UpdateMetadata, update_to_rpc(message, self.epoch), CALL_TIMEOUT_MS)
+                update = update_to_rpc(message, self.epoch, number)
+                return await channel.call(broker.UpdateMetadata, update, CALL_TIMEOUT_MS)
             case LeaderAndIsr():
                 roles = leader_and_isr_to_rpc(message, controller_id, controller_epoch, self.epoch)
                 return await channel.call(broker.LeaderAndIsr, roles, CALL_TIMEOUT_MS)

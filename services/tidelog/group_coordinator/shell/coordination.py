@@ -87,7 +87,12 @@ class Coordination:
             timeout_ms=config.request_timeout_ms,
         )
         self._groups = GroupDesk(
-            self.shards, mirror.view, verification, is_in_doubt, offsets_partitions=config.offsets_topic_num_partitions
+            self.shards,
+            mirror,
+            verification,
+            is_in_doubt,
+            process.spawn,
+            offsets_partitions=config.offsets_topic_num_partitions,
         )
 
     def served(self) -> list[Served]:

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tidelog.group_coordinator.core.groups.turn import Caller
+from tidelog.group_coordinator.shell.unheard_of import UnheardOf
 from tidelog.kafka.cluster import CONSUMER_OFFSETS
 from tidelog.kafka.coordination.group_refusals import refused, while_loading
 from tidelog.kafka.coordination.splitting import merge, split
@@ -14,35 +15,46 @@ from tidelog.kafka.wire.messages.list_groups import ListGroupsRequest
 from tidelog.kafka.wire.messages.txn_offset_commit import TxnOffsetCommitRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    import asyncio
+    from collections.abc import Callable, Coroutine, Mapping
 
     from tidelog.group_coordinator.shell.envelopes import Sender
     from tidelog.group_coordinator.shell.group_content import Answer
     from tidelog.group_coordinator.shell.shards import Shards
     from tidelog.group_coordinator.shell.verification import Verification
-    from tidelog.kafka.cluster import ClusterView
     from tidelog.kafka.wire.schema import Request, Response
+    from tidelog.runtime.cluster_mirror import ClusterMirror
 
 
 class GroupDesk:
     def __init__(
         self,
         shards: Shards,
-        view: ClusterView,
+        mirror: ClusterMirror,
         verification: Verification,
         is_in_doubt: Callable[[], bool],
+        spawn: Callable[[Coroutine[Any, Any, None], str], asyncio.Task[Any]],
         *,
         offsets_partitions: int,
     ) -> None:
         """`is_in_doubt` tells whether somebody else may own the shards by now."""
         self._shards = shards
-        self._view = view
+        self._view = mirror.view
+        self._unheard_of = UnheardOf(mirror, self.partition_exists, spawn)
         self._verification = verification
         self._is_in_doubt = is_in_doubt
         self._offsets_partitions = offsets_partitions
 
     def serve(self, request: Request[Any], sender: Sender, answer: Answer) -> None:
         """`answer` is called once, now or later."""
+        if not self._unheard_of.keeps(request, partial(self._serve, request, sender, answer)):
+            self._serve(request, sender, answer)
+
+    def partition_exists(self, topic: str, partition: int) -> bool:
+        known = self._view.topics.get(topic)
+        return known is not None and partition in known.partitions
+
+    def _serve(self, request: Request[Any], sender: Sender, answer: Answer) -> None:
         if self._is_in_doubt():
             answer(self._refused(request, sender.version, KafkaCode.COORDINATOR_NOT_AVAILABLE))
             return
@@ -52,10 +64,6 @@ class GroupDesk:
             self._ask(shard, part, sender, answer)
         else:
             self._ask_all(request, parts, sender, answer)
-
-    def partition_exists(self, topic: str, partition: int) -> bool:
-        known = self._view.topics.get(topic)
-        return known is not None and partition in known.partitions
 
     def _parts(self, request: Request[Any], sender: Sender) -> Mapping[int, Request[Any]]:
         if isinstance(request, ListGroupsRequest):

@@ -98,6 +98,25 @@ def test_a_consumer_that_lags_is_seen_in_the_metrics(cluster: Coordinated, reade
     assert caught_up("kafka_consumergroup_lag_seconds", *PARTITION) == 0
 
 
+def test_open_transactions_are_seen_in_the_metrics(cluster: Coordinated) -> None:
+    cluster.create("t")
+    producer = Producer({"bootstrap.servers": cluster.bootstrap, "transactional.id": "tx"})
+    producer.init_transactions(WAIT_S)
+    producer.begin_transaction()
+    producer.produce("t", b"open", partition=0)
+    assert producer.flush(WAIT_S) == 0
+    owner = cluster.owner_of_transactions("tx")
+
+    def by_state() -> dict[str, float]:
+        found = Scraped(owner).by_label("kafka_coordinator_transaction_ids")
+        return {state: count for (state,), count in found.items() if count}
+
+    assert by_state() == {"Ongoing": 1}
+    producer.commit_transaction(WAIT_S)
+    eventually(lambda: by_state() == {"CompleteCommit": 1})
+    assert Scraped(owner)("tidelog_shard_load_seconds_count", "transactions") >= 1
+
+
 def test_brokers_count_what_they_pass_on_and_what_they_refuse(cluster: Coordinated) -> None:
     cluster.create("t")
     member = Member(cluster, "g")

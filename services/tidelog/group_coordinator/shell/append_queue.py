@@ -111,7 +111,10 @@ class AppendQueue:
             return
         if appended.code in _TOO_LARGE and len(appends) > 1:
             for one in appends:
-                await self._append([one])
+                if self._is_closed:
+                    one.on_failed(KafkaCode.NOT_LEADER_OR_FOLLOWER)
+                else:
+                    await self._append([one])
         elif appended.code is KafkaCode.INVALID_PRODUCER_EPOCH and appends[0].producer is None:
             self._give_up(appends, "the shard has a newer owner")
         else:

@@ -121,6 +121,16 @@ async def test_writes_that_are_too_large_together_are_tried_one_by_one(scene: Sc
     assert not scene.doubts
 
 
+async def test_nothing_is_tried_after_a_doubt_among_those_that_are_tried_one_by_one(scene: Scene) -> None:
+    scene.log.answers = [KafkaCode.MESSAGE_TOO_LARGE, InDoubtError("the leader is gone")]
+    scene.put("a")
+    scene.put("b")
+    await scene.done()
+    assert scene.told == [(name, KafkaCode.NOT_LEADER_OR_FOLLOWER) for name in "ab"]
+    assert scene.doubts == ["the leader is gone"]
+    assert not scene.log.batches
+
+
 async def test_a_refusal_is_told_to_whom_it_concerns_and_the_queue_goes_on(scene: Scene) -> None:
     scene.log.answers = [KafkaCode.NOT_ENOUGH_REPLICAS]
     scene.put("a", size=300 * 1024)

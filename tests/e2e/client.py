@@ -35,7 +35,6 @@ spec:
   containers:
     - name: client
       image: tidelog-e2e:0.1.0
-      env: [{{name: BOOTSTRAP, value: "{FULLNAME}:9092"}}]
       securityContext: {{allowPrivilegeEscalation: false, capabilities: {{drop: [ALL]}}}}
 """
 
@@ -70,6 +69,7 @@ class Client:
     """The pod from which the cluster is used."""
 
     kube: Kube
+    bootstrap: str = f"{FULLNAME}:9092"
 
     def start(self) -> None:
         self.kube.apply(_MANIFEST)
@@ -79,14 +79,21 @@ class Client:
     def create(self, topic: str, partitions: int = 1) -> None:
         self.call("create", topic, str(partitions), "3", "min.insync.replicas=2")
 
+    def place(self, topic: str, brokers: str, *settings: str) -> None:
+        """A topic of one partition, with its replicas on these brokers."""
+        self.call("place", topic, brokers, *settings)
+
     def leader(self, topic: str) -> int:
         return int(self.call("leader", topic, "0"))
 
     def call(self, *arguments: str) -> str:
-        return self.kube.exec(POD, "python", _SCRIPT, *arguments)
+        return self.kube.exec(POD, *self._command(*arguments))
 
     def start_call(self, *arguments: str) -> subprocess.Popen[str]:
-        return self.kube.start("exec", POD, "--", "python", _SCRIPT, *arguments)
+        return self.kube.start("exec", POD, "--", *self._command(*arguments))
+
+    def _command(self, *arguments: str) -> list[str]:
+        return ["env", f"BOOTSTRAP={self.bootstrap}", "python", _SCRIPT, *arguments]
 
     @contextmanager
     def load(self, topic: str, seconds: float, rate: int = RATE) -> Iterator[Load]:

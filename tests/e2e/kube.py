@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 CHART = ROOT / "deploy" / "helm" / "tidelog"
-NAMESPACE = "tidelog-e2e"
+NAMESPACE = os.environ.get("TIDELOG_E2E_NAMESPACE", "tidelog-e2e")
 RELEASE = "e2e"
 FULLNAME = "e2e-tidelog"
 HELM = Path(sys.executable).parent / "helm"

@@ -1,6 +1,9 @@
 """Runs inside the cluster with a stock client: produces numbered records while things break, and checks what came of them.
 
 load.py create TOPIC PARTITIONS REPLICAS [KEY=VALUE...]
+load.py place TOPIC BROKER,... [KEY=VALUE...]  one partition with replicas there
+load.py send TOPIC COUNT                       records that all replicas in sync have
+load.py commit TOPIC GROUP start|end           the offset of partition 0, for the group
 load.py leader TOPIC PARTITION                 prints the id of the leading broker
 load.py produce TOPIC SECONDS RATE RUN         prints {"acked": n, "failed": n, "longest_gap_s": s, ...}
 load.py verify TOPIC RUN ACKED                 prints {"missing": n, "duplicated": n, "read": n}
@@ -28,6 +31,27 @@ def create(topic: str, partitions: str, replicas: str, *settings: str) -> None:
     config = dict(setting.split("=", 1) for setting in settings)
     admin = AdminClient({"bootstrap.servers": BOOTSTRAP})
     admin.create_topics([NewTopic(topic, int(partitions), int(replicas), config=config)])[topic].result(30)
+
+
+def place(topic: str, brokers: str, *settings: str) -> None:
+    config = dict(setting.split("=", 1) for setting in settings)
+    placed = NewTopic(topic, 1, replica_assignment=[[int(broker) for broker in brokers.split(",")]], config=config)
+    AdminClient({"bootstrap.servers": BOOTSTRAP}).create_topics([placed])[topic].result(30)
+
+
+def send(topic: str, count: str) -> None:
+    producer, errors = Producer({"bootstrap.servers": BOOTSTRAP, "acks": "all"}), []
+    for number in range(int(count)):
+        producer.produce(topic, str(number), on_delivery=lambda error, _: errors.append(error))
+    assert producer.flush(60) == 0
+    assert errors == [None] * int(count), errors
+
+
+def commit(topic: str, name: str, where: str) -> None:
+    consumer = Consumer({"bootstrap.servers": BOOTSTRAP, "group.id": name, "enable.auto.commit": False})
+    offset = 0 if where == "start" else _end(consumer, topic, 0)
+    consumer.commit(offsets=[TopicPartition(topic, 0, offset)], asynchronous=False)
+    consumer.close()
 
 
 def leader(topic: str, partition: str) -> None:
@@ -178,6 +202,9 @@ def _tell(value: object) -> None:
 if __name__ == "__main__":
     verbs: dict[str, Callable[..., None]] = {
         "create": create,
+        "place": place,
+        "send": send,
+        "commit": commit,
         "leader": leader,
         "produce": produce,
         "verify": verify,

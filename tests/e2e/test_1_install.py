@@ -132,6 +132,7 @@ def test_policies_keep_strangers_out(kube: Kube, client: Client, tell: Callable[
     assert _reached(kube, POD, stranger) == [stranger]
     assert _reached(kube, own, stranger) == [], "the release's pods reach nobody else"
     listening.kill()
+    listening.communicate()
     tell(f"network policies: {len(private)} private ports closed to a stranger's pod, {len(public)} open, no way out")
 
 

@@ -12,24 +12,12 @@ from tests.e2e.kube import CHART, FULLNAME, RELEASE, CommandFailedError, Kube, u
 pytestmark = pytest.mark.timeout(900)
 
 _BROKERS = f"statefulset/{FULLNAME}-broker"
-# Moves every partition of a topic onto the brokers named, and waits for it.
+# What docs/operations.md tells operators to do, in a broker's pod.
 _REASSIGN = """
-import asyncio, sys
-from tidelog.kafka.wire.messages.alter_partition_reassignments import *
-from tidelog.kafka.wire.messages.list_partition_reassignments import *
-from tidelog.net.connection import Connection
-
-async def main(topic, partitions, brokers):
-    connection = await Connection.open("127.0.0.1", 9092, client_id="e2e", timeout_s=5)
-    wanted = [ReassignablePartition(partition_index=index, replicas=brokers) for index in range(partitions)]
-    asked = AlterPartitionReassignmentsRequest(topics=[ReassignableTopic(name=topic, partitions=wanted)], timeout_ms=30000)
-    answer = await connection.call(asked, 0, timeout_s=40)
-    assert answer.error_code == 0, answer
-    assert all(p.error_code == 0 for t in answer.responses for p in t.partitions), answer
-    while (await connection.call(ListPartitionReassignmentsRequest(topics=None, timeout_ms=5000), 0, timeout_s=10)).topics:
-        await asyncio.sleep(0.2)
-
-asyncio.run(main(sys.argv[1], int(sys.argv[2]), [int(each) for each in sys.argv[3].split(",")]))
+set -eu
+tidelog reassign generate "$1" --brokers "$2" --output /tmp/plan.json
+tidelog reassign execute /tmp/plan.json
+until tidelog reassign verify /tmp/plan.json; do sleep 1; done
 """
 
 
@@ -114,7 +102,7 @@ def test_scale_to_five_brokers_and_reassign(kube: Kube, client: Client, tell: Ca
     with client.load("changes", 60) as load:
         _upgrade(kube, "--set", "broker.replicaCount=5")
         assert [kube.get("pod", pod)["metadata"]["uid"] for pod in pods] == before, "running brokers were restarted"
-        _reassign(kube, "changes", 1, "3,4,0")
+        _reassign(kube, "changes", "3,4,0")
     assert client.leader("changes") in (0, 3, 4)
     tell(f"scale 3 to 5 by helm upgrade, and a reassignment onto the new brokers: {load.check(0.5)}")
 
@@ -127,12 +115,13 @@ def test_scale_down_is_refused_while_replicas_are_there(
     said = kube.kubectl("logs", f"job/{FULLNAME}-scale-down-guard")
     assert "broker 3 holds" in said
     assert kube.get(_BROKERS)["spec"]["replicas"] == 5
-    _reassign(kube, "changes", 1, "0,1,2")
+    _reassign(kube, "changes", "0,1,2")
     with client.load("changes", 30) as load:
         _upgrade(kube, "--set", "broker.replicaCount=3")
         until(lambda: kube.get(_BROKERS)["status"]["replicas"] == 3, 180)
     tell(f"scale 5 to 3: refused while brokers hold replicas, done once they are emptied: {load.check(0.5)}")
 
 
-def _reassign(kube: Kube, topic: str, partitions: int, brokers: str) -> None:
-    kube.exec(f"{FULLNAME}-broker-0", "python3", "-", topic, str(partitions), brokers, text=_REASSIGN)
+def _reassign(kube: Kube, topic: str, brokers: str) -> None:
+    bootstrap = f"TIDELOG_BOOTSTRAP_SERVER={FULLNAME}:9092"
+    kube.exec(f"{FULLNAME}-broker-0", "timeout", "120", "env", bootstrap, "sh", "-c", _REASSIGN, "sh", topic, brokers)

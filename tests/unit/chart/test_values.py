@@ -87,3 +87,18 @@ def test_a_broken_pod_can_be_looked_into() -> None:
 def test_more_manifests_are_rendered_as_templates() -> None:
     extra = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "{{ .Release.Name }}-tidelog-more"}}
     assert render({"extraDeploy": [extra]}).one("ConfigMap", "more")
+
+
+def test_what_a_parent_chart_chooses_holds_unless_ours_says_otherwise() -> None:
+    chosen = {"imageRegistry": "images.example", "imagePullSecrets": ["one", {"name": "two"}], "storageClass": "fast"}
+    rendered = render(
+        {"global": chosen, "image": {"pullSecrets": ["three"]}, "zookeeper": {"persistence": {"storageClass": "slow"}}}
+    )
+    assert {each["imagePullSecrets"][-1]["name"] for each in rendered.pods().values()} == {"three"}
+    broker = rendered.one("StatefulSet", "broker")["spec"]
+    pod, claim = broker["template"]["spec"], broker["volumeClaimTemplates"][0]["spec"]
+    assert [secret["name"] for secret in pod["imagePullSecrets"]] == ["one", "two", "three"]
+    assert pod["containers"][0]["image"].startswith("images.example/tidelog:")
+    assert claim["storageClassName"] == "fast"
+    zookeeper = rendered.one("StatefulSet", "zookeeper")["spec"]["volumeClaimTemplates"][0]["spec"]
+    assert zookeeper["storageClassName"] == "slow"

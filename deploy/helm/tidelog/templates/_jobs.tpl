@@ -24,10 +24,8 @@ spec:
   automountServiceAccountToken: false
   enableServiceLinks: false
   securityContext: {{- toYaml .root.Values.podSecurityContext | nindent 4 }}
-  {{- with .root.Values.image.pullSecrets }}
-  imagePullSecrets: {{- range . }}
-    - name: {{ . }}
-  {{- end }}
+  {{- with include "tidelog.pullSecrets" .root }}
+  {{- . | nindent 2 }}
   {{- end }}
   containers:
     - name: {{ .component }}

@@ -58,11 +58,28 @@ annotations: {{- toYaml . | nindent 2 }}
 {{/* An image by digest or tag: dict root image */}}
 {{- define "tidelog.image" -}}
 {{- $name := .image.repository -}}
-{{- with .image.registry }}{{ $name = printf "%s/%s" . $name }}{{ end -}}
+{{- with default .root.Values.global.imageRegistry .image.registry }}{{ $name = printf "%s/%s" . $name }}{{ end -}}
 {{- if .image.digest -}}
 {{- printf "%s@%s" $name .image.digest -}}
 {{- else -}}
 {{- printf "%s:%s" $name (default .root.Chart.AppVersion .image.tag) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* What pods pull their images with, those of a parent chart first; each is a name, or {name: ...} */}}
+{{- define "tidelog.pullSecrets" -}}
+{{- with concat (default list .Values.global.imagePullSecrets) .Values.image.pullSecrets -}}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ kindIs "map" . | ternary (dig "name" "" (kindIs "map" . | ternary . dict)) . }}
+  {{- end }}
+{{- end -}}
+{{- end -}}
+
+{{/* The line of a volume claim that chooses its class, if one is chosen: dict root persistence */}}
+{{- define "tidelog.storageClass" -}}
+{{- with default .root.Values.global.storageClass .persistence.storageClass -}}
+storageClassName: {{ . }}
 {{- end -}}
 {{- end -}}
 

@@ -30,10 +30,8 @@ terminationGracePeriodSeconds: {{ .values.terminationGracePeriodSeconds }}
 {{- if .values.shareProcessNamespace }}
 shareProcessNamespace: true
 {{- end }}
-{{- with .root.Values.image.pullSecrets }}
-imagePullSecrets: {{- range . }}
-  - name: {{ . }}
-{{- end }}
+{{- with include "tidelog.pullSecrets" .root }}
+{{- . | nindent 0 }}
 {{- end }}
 {{- with .values.priorityClassName }}
 priorityClassName: {{ . }}
@@ -178,8 +176,8 @@ volumeMounts:
     {{- end }}
   spec:
     accessModes: {{- toYaml .persistence.accessModes | nindent 6 }}
-    {{- with .persistence.storageClass }}
-    storageClassName: {{ . }}
+    {{- with include "tidelog.storageClass" . }}
+    {{- . | nindent 4 }}
     {{- end }}
     resources: {requests: {storage: {{ .persistence.size }}}}
 {{- end -}}

@@ -17,10 +17,8 @@ spec:
   securityContext: {{- toYaml .root.Values.podSecurityContext | nindent 4 }}
   # The batch that is under way is finished first.
   terminationGracePeriodSeconds: {{ $values.terminationGracePeriodSeconds }}
-  {{- with .root.Values.image.pullSecrets }}
-  imagePullSecrets: {{- range . }}
-    - name: {{ . }}
-  {{- end }}
+  {{- with include "tidelog.pullSecrets" .root }}
+  {{- . | nindent 2 }}
   {{- end }}
   {{- with $values.nodeSelector }}
   nodeSelector: {{- toYaml . | nindent 4 }}

@@ -54,6 +54,8 @@ def test_the_process_is_not_root_and_cannot_write_to_its_image(docker: Engine) -
         assert container.exec(["id", "-u"]).output.strip() == b"1001"
         assert container.exec(["touch", "/opt/tidelog/x"]).exit_code != 0
         assert container.exec(["sh", "-c", "command -v gcc cc make pip"]).exit_code != 0
+        assert container.exec(["python3", "-c", "import tidelog"]).exit_code == 0
+        assert container.exec(["python3", "-c", "import pyspark"]).exit_code != 0
 
 
 def _start(containers: ExitStack, image: str, command: list[str], files: dict[str, str], **options: Any) -> Any:

@@ -1,13 +1,15 @@
 """What operators do to a running cluster, under load: restart, upgrade, scale, reassign."""
 
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
 from tests.e2e.client import Client
-from tests.e2e.kube import CHART, FULLNAME, RELEASE, CommandFailedError, Kube, until
+from tests.e2e.kube import CHART, FULLNAME, RELEASE, ROOT, CommandFailedError, Kube, until
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -31,8 +33,9 @@ def _settled(kube: Kube) -> None:
     kube.wait_until_settled()
 
 
-def _upgrade(kube: Kube, *values: str) -> None:
-    kube.helm("upgrade", RELEASE, str(CHART), "--reuse-values", *values, "--wait", "--timeout", "10m")
+def _upgrade(kube: Kube, *values: str, chart: Path = CHART) -> None:
+    kept = "--reset-then-reuse-values"  # what was chosen for the release, over the defaults of this chart
+    kube.helm("upgrade", RELEASE, str(chart), kept, *values, "--wait", "--timeout", "10m")
 
 
 def test_rolling_restart_under_load(kube: Kube, client: Client, tell: Callable[[str], None]) -> None:
@@ -88,12 +91,31 @@ def _place_pods(kube: Kube) -> None:
         kube.kubectl("uncordon", node["metadata"]["name"])
 
 
-def test_upgrade_with_a_changed_setting(kube: Kube, client: Client, tell: Callable[[str], None]) -> None:
+def test_upgrade_with_a_changed_setting(
+    kube: Kube, client: Client, tell: Callable[[str], None], tmp_path: Path
+) -> None:
+    previous = _previous_chart(tmp_path)
+    if previous is not None:
+        _upgrade(kube, chart=previous)
+        kube.wait_until_settled()
     with client.load("changes", 90) as load:
         _upgrade(kube, "--set", "broker.overrideConfiguration.log\\.retention\\.hours=24")
     settings = kube.exec(f"{FULLNAME}-broker-0", "cat", "/etc/tidelog/broker.properties")
     assert "log.retention.hours=24" in settings
-    tell(f"helm upgrade with a changed setting: {load.check(0.5)}")
+    since = "the same chart" if previous is None else "the chart's previous revision"
+    tell(f"helm upgrade from {since} with a changed setting: {load.check(0.5)}")
+
+
+def _previous_chart(folder: Path) -> Path | None:
+    """The chart as it was before its last change; None where there is no history to take it from."""
+    path = str(CHART.relative_to(ROOT))
+    found = subprocess.run(["git", "log", "-2", "--format=%H", "--", path], cwd=ROOT, capture_output=True, text=True)
+    revisions = found.stdout.split()
+    if found.returncode != 0 or len(revisions) < 2:
+        return None
+    packed = subprocess.run(["git", "archive", revisions[1], path], cwd=ROOT, capture_output=True, check=True)
+    subprocess.run(["tar", "-x", "-C", folder], input=packed.stdout, check=True)
+    return folder / path
 
 
 def test_scale_to_five_brokers_and_reassign(kube: Kube, client: Client, tell: Callable[[str], None]) -> None:

@@ -10,9 +10,12 @@ from typing import Self
 from pyspark.sql.streaming.query import StreamingQuery
 
 from jobs.progress import Reporter
+from pyspark_tidelog.ending import end
 
 _LOOK_S = 0.5
 _STEP_S = 0.02
+# A query that is seen idle once may be between a batch with data and the one that only moves its state on.
+_IDLE_LOOKS = 2
 # Batches that take longer than this are interrupted, and repeated after the next start. Kubernetes waits for a minute.
 _PATIENCE_S = 45.0
 
@@ -66,27 +69,19 @@ def _failed(query: StreamingQuery) -> bool:
 
 
 def _stop_after_batches(queries: Sequence[StreamingQuery]) -> list[BaseException]:
-    """Stop each query as soon as the batch that it is in has ended, and one that is between two batches at once.
-
-    Returns the errors of those that had ended by themselves. One that is stopped may be at the start of its next batch
-    already: what that fails with then is no error, and the batch is repeated after the next start.
-    """
+    """Stop each query when it is between two batches. Returns the errors of those that had ended by themselves."""
+    end()
     deadline = time.monotonic() + _PATIENCE_S
-    running = {query: _batches_told(query) for query in queries}
+    idle_looks = dict.fromkeys(queries, 0)
     errors: list[BaseException] = []
-    while running:
-        for query, before in list(running.items()):
-            if not query.isActive:
-                errors += [error for error in [query.exception()] if error is not None]
-            elif query.status["isTriggerActive"] and _batches_told(query) == before and time.monotonic() < deadline:
-                continue
-            del running[query]
-            query.stop()
+    while idle_looks:
+        for query in list(idle_looks):
+            is_over = not query.isActive
+            if is_over and (error := query.exception()) is not None:
+                errors.append(error)
+            idle_looks[query] = 0 if query.status["isTriggerActive"] else idle_looks[query] + 1
+            if is_over or idle_looks[query] >= _IDLE_LOOKS or time.monotonic() > deadline:
+                del idle_looks[query]
+                query.stop()
         time.sleep(_STEP_S)
     return errors
-
-
-def _batches_told(query: StreamingQuery) -> int:
-    """Grows with every batch that ends; where they follow one another without a pause, nothing else tells of that."""
-    told = query.lastProgress
-    return -1 if told is None else told.batchId

@@ -13,6 +13,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 from pyspark.sql.types import StructType
 
 from pyspark_tidelog.discovery import Discovery
+from pyspark_tidelog.ending import is_ending
 from pyspark_tidelog.fetching import read_ranges
 from pyspark_tidelog.losses import Extent, loss_error, resume
 from pyspark_tidelog.mirror import GroupMirror
@@ -68,7 +69,7 @@ class TidelogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         ends = self._within_target(extent)
         self._newest = self._discovery.offsets(extent.ends)
         waiting = sum(max(0, ends[each] - at[each]) for each in ends)
-        if not waiting or self._waits_for_more(waiting, limit):
+        if not waiting or self._waits_for_more(waiting, limit) or is_ending():
             # A query that has read everything may end after this.
             self._mirror.settle(finished.by_partition)
             return start

@@ -1,12 +1,16 @@
 """Which ranges readers plan, for what a cluster has by then."""
 
 import logging
+import os
 from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pyspark.sql.streaming.datasource import ReadAllAvailable
 
-from pyspark_tidelog import reader, stream_reader
+from pyspark_tidelog import ending, reader, stream_reader
 from pyspark_tidelog.columns import table_schema
 from pyspark_tidelog.errors import DataLossError
 from pyspark_tidelog.losses import Extent
@@ -74,6 +78,19 @@ def test_a_batch_that_asks_for_more_than_there_is_is_refused_or_cut(caplog: pyte
     with caplog.at_level(logging.WARNING):
         assert batch(5, 30, failOnDataLoss="false") == [OffsetRange("t", 0, 10, 20)]
     assert caplog.text.count("going on without what is gone") == 2
+
+
+def test_a_query_has_nothing_new_once_its_program_is_ending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    ending.prepare(tmp_path / "ending")
+    start = {"t": {"0": 12}, "$ids": {"t": "new"}}
+    reading = stream_reader.TidelogStreamReader(read_reader_options(_GIVEN, is_stream=True), _SCHEMA)
+    settled: list[object] = []
+    monkeypatch.setattr(reading, "_mirror", SimpleNamespace(commit=lambda _: None, settle=settled.append))
+    assert reading.latestOffset(start, ReadAllAvailable())["t"] == {"0": 20}
+    ending.end()
+    assert reading.latestOffset(start, ReadAllAvailable()) == start
+    assert settled == [{_A: 12}]
 
 
 def test_a_repeated_batch_of_a_topic_that_was_made_anew_reads_nothing_of_the_new_one() -> None:

@@ -13,7 +13,7 @@ _OPTIONS = Namespace(metrics_port=0, seconds=0.01)
 
 
 class _Query:
-    """A query in a batch that ends when it was looked at so often; the next one begins at once."""
+    """A query in a batch that ends when it was looked at so often."""
 
     def __init__(self, error: Exception | None = None, ends_after: int | None = None) -> None:
         self.batch = 4
@@ -27,6 +27,7 @@ class _Query:
     def status(self) -> dict[str, bool]:
         if self._looks_left is not None:
             self._looks_left -= 1
+            self.is_in_batch = self._looks_left > 0
             self.batch += self._looks_left == 0
         return {"isTriggerActive": self.is_in_batch}
 

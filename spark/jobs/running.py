@@ -80,8 +80,12 @@ def _stop_after_batches(queries: Sequence[StreamingQuery]) -> list[BaseException
             if is_over and (error := query.exception()) is not None:
                 errors.append(error)
             idle_looks[query] = 0 if query.status["isTriggerActive"] else idle_looks[query] + 1
-            if is_over or idle_looks[query] >= _IDLE_LOOKS or time.monotonic() > deadline:
+            is_between = idle_looks[query] >= _IDLE_LOOKS
+            if is_over or is_between or time.monotonic() > deadline:
                 del idle_looks[query]
                 query.stop()
+                if not is_over:
+                    how = "after its batch" if is_between else "in a batch, which is repeated after the next start"
+                    print(f"{query.name or query.id}: stopped {how}", flush=True)
         time.sleep(_STEP_S)
     return errors

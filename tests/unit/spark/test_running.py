@@ -16,6 +16,7 @@ class _Query:
     """A query in a batch that ends when it was looked at so often."""
 
     def __init__(self, error: Exception | None = None, ends_after: int | None = None) -> None:
+        self.name = "q"
         self.batch = 4
         self.isActive = error is None
         self.is_in_batch = error is None
@@ -56,18 +57,22 @@ def test_a_query_is_stopped_when_its_batch_has_ended() -> None:
     assert query.stopped_in == 5
 
 
-def test_a_query_between_two_batches_is_stopped_at_once() -> None:
+def test_a_query_between_two_batches_is_stopped_at_once(capsys: pytest.CaptureFixture[str]) -> None:
     query = _Query()
     query.is_in_batch = False
     running.run([query], _OPTIONS)  # type: ignore[list-item]
     assert query.stopped_in == 4
+    assert capsys.readouterr().out == "q: stopped after its batch\n"
 
 
-def test_a_batch_that_does_not_end_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_that_does_not_end_is_interrupted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(running, "_PATIENCE_S", 0.1)
     query = _Query()
     running.run([query], _OPTIONS)  # type: ignore[list-item]
     assert query.stopped_in == 4
+    assert capsys.readouterr().out == "q: stopped in a batch, which is repeated after the next start\n"
 
 
 def test_the_error_of_one_query_stops_the_others_and_is_raised() -> None:

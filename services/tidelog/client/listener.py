@@ -140,7 +140,7 @@ def listener(
     - `error_handler(given, error)`: called when the function raises; if it returns, the record is dealt with.
     - `batch`: whether the function takes lists; without it the annotation of its first parameter tells.
     - `send_to`: a topic for what the function returns; without it the record's header `kafka_replyTopic` may name one.
-      `split_iterables` makes a returned list several records.
+      Bytes and text go there as they are, anything else as JSON. `split_iterables` makes a returned list several records.
     - `properties`: further settings of its consumers.
     """
 

@@ -13,6 +13,12 @@ from tidelog.client.sync import Admin
 
 _names = itertools.count()
 _INTERNAL = {"offsets_topic_num_partitions": "6", "transaction_state_log_num_partitions": "6"}
+# Consumers that tell their rack are sent to the replica there.
+_BROKER = {
+    **_INTERNAL,
+    "num_partitions": "3",
+    "replica_selector_class": "org.apache.kafka.common.replica.RackAwareReplicaSelector",
+}
 
 
 @pytest.fixture(scope="session")
@@ -21,7 +27,7 @@ def cluster(zookeeper: EmbeddedZookeeper, tmp_path_factory: pytest.TempPathFacto
     services.common = {"zookeeper.session.timeout.ms": "6000"}
     for id in (0, 1):
         services.start("controller", id)
-    brokers = [services.start("broker", id, num_partitions="3", **_INTERNAL) for id in (1, 2, 3)]
+    brokers = [services.start("broker", id, broker_rack=f"rack-{id}", **_BROKER) for id in (1, 2, 3)]
     for id in (7, 8):
         services.start("group-coordinator", id, group_initial_rebalance_delay_ms="0", **_INTERNAL)
     for service in services.all:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.async_waiting import eventually_true
 from tests.support.client_reading import read_all
-from tidelog.client import Consumer, ConsumerRecord, Producer, TopicPartition
+from tidelog.client import Admin, ConfigError, Consumer, ConsumerRecord, Producer, TopicPartition
 from tidelog.client.listener import CORRELATION_HEADER, REPLY_TOPIC_HEADER, ListenerRegistry, listener
 
 MakeTopic = Callable[..., str]
@@ -91,6 +91,9 @@ async def test_concurrency_shares_the_partitions(bootstrap: str, make_topic: Mak
     async with registry.running(bootstrap_servers=bootstrap):
         container = registry.get(name)
         await eventually_true(lambda: [len(c.assignment()) for c in container._consumers.values()] == [2, 2])
+        async with Admin(bootstrap_servers=bootstrap) as admin:
+            members = (await admin.describe_groups([name]))[name].members
+        assert sorted(member.client_id for member in members) == ["c-0", "c-1"]
         for number in range(4):
             await fill(bootstrap, topic, b"v", partition=number)
         await eventually_true(lambda: sorted(seen) == [0, 1, 2, 3])
@@ -121,11 +124,17 @@ async def test_replies(bootstrap: str, make_topic: MakeTopic, name: str) -> None
     def asked(record: ConsumerRecord) -> str:
         return f"answer to {record.value.decode()}"
 
+    @listener(
+        topics=source, id=f"{name}-whole", send_to=target, split_iterables=False, registry=registry, properties=QUICK
+    )
+    def whole(record: ConsumerRecord) -> list[int]:
+        return [len(record.value), record.partition]
+
     headers = [(REPLY_TOPIC_HEADER, target.encode()), (CORRELATION_HEADER, b"7")]
     await fill(bootstrap, source, b"question", headers=headers)
     async with registry.running(bootstrap_servers=bootstrap):
-        records = await read_all(bootstrap, target, 3)
-    assert sorted(record.value for record in records) == [b"answer to question", b"question", b"question"]
+        records = await read_all(bootstrap, target, 4)
+    assert sorted(record.value for record in records) == [b"[8,0]", b"answer to question", b"question", b"question"]
     assert all((CORRELATION_HEADER, b"7") in record.headers for record in records)
 
 
@@ -159,6 +168,32 @@ async def test_what_raises_comes_again_until_the_handler_takes_it(bootstrap: str
     assert await committed(bootstrap, name, topic) == 3
 
 
+async def test_an_id_need_not_be_a_group(bootstrap: str, topic: str, name: str) -> None:
+    registry = ListenerRegistry()
+    seen: list[bytes] = []
+
+    @listener(topics=topic, id=name, id_is_group=False, group_id=f"{name}-group", registry=registry, properties=QUICK)
+    async def one(record: ConsumerRecord) -> None:
+        seen.append(record.value)
+
+    await fill(bootstrap, topic, b"1")
+    async with registry.running(bootstrap_servers=bootstrap):
+        await eventually_true(lambda: seen == [b"1"])
+    assert await committed(bootstrap, name, topic) is None
+    assert await committed(bootstrap, f"{name}-group", topic) == 1
+
+
+async def test_wrong_settings_are_told_to_whoever_starts_it(bootstrap: str) -> None:
+    registry = ListenerRegistry()
+
+    @listener(topics="t", id="a", registry=registry, properties={"fetch.min.bites": 1})
+    def nothing(record: ConsumerRecord) -> None: ...
+
+    with pytest.raises(ConfigError, match=r"fetch\.min\.bites is not a setting"):
+        async with registry.running(bootstrap_servers=bootstrap):
+            pass
+
+
 def test_wrong_use_names_the_argument() -> None:
     from tidelog.client import WrongArgumentError
 
@@ -172,6 +207,8 @@ def test_wrong_use_names_the_argument() -> None:
         listener(topics="t", registry=registry)(nothing)
     with pytest.raises(WrongArgumentError, match="concurrency: 0"):
         listener(topics="t", id="a", concurrency=0, registry=registry)(nothing)
+    with pytest.raises(WrongArgumentError, match="group_id: it is wanted"):
+        listener(topics="t", id="a", id_is_group=False, registry=registry)(nothing)
     listener(topics="t", id="a", registry=registry)(nothing)
     with pytest.raises(WrongArgumentError, match="id: there is a listener a already"):
         listener(topics="t", id="a", registry=registry)(nothing)

@@ -13,6 +13,7 @@ from tidelog.client import (
     BufferFullError,
     ClosedError,
     Delivery,
+    DeliveryTimeoutError,
     IllegalStateError,
     KafkaCode,
     KafkaError,
@@ -229,6 +230,22 @@ def test_the_synchronous_twin_holds_no_more_than_its_buffer(bootstrap: str, sile
     assert any("max.block.ms, 300" in str(error) for error in faults)
     assert len(faults) == 16
     assert None not in faults
+
+
+async def test_what_is_not_acknowledged_in_time_has_failed(bootstrap: str, silent_topic: str) -> None:
+    async with Producer(
+        bootstrap_servers=bootstrap, request_timeout_ms=400, delivery_timeout_ms=1000, retry_backoff_ms=20
+    ) as producer:
+        with pytest.raises(DeliveryTimeoutError, match=r"delivery\.timeout\.ms, 1000, after [1-9]"):
+            await producer.send(silent_topic, b"v")
+
+
+async def test_without_retries_the_first_failure_is_final(bootstrap: str, silent_topic: str) -> None:
+    async with Producer(
+        bootstrap_servers=bootstrap, retries=0, enable_idempotence=False, request_timeout_ms=400
+    ) as producer:
+        with pytest.raises(KafkaError, match="NETWORK_EXCEPTION"):
+            await producer.send(silent_topic, b"v")
 
 
 @pytest.mark.usefixtures("silent_topic")

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.process.client.test_docs import TESTS as PAGE_TESTS
 from tests.support.zookeeper import EmbeddedZookeeper
 
 TESTS = """
@@ -30,6 +31,7 @@ def test_the_same_cluster_survives_a_kill(tidelog_cluster):
 
 def test_other_projects_get_a_cluster(zookeeper: EmbeddedZookeeper, tmp_path: Path) -> None:
     (tmp_path / "test_theirs.py").write_text(TESTS.replace("ZOOKEEPER", zookeeper.connect))
+    (tmp_path / "test_of_the_page.py").write_text(PAGE_TESTS[0])
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tidelog-zookeeper", zookeeper.connect]
     done = subprocess.run(
         [*command, "--rootdir", str(tmp_path), "-c", os.devnull, *_plugin(), str(tmp_path)],
@@ -37,7 +39,7 @@ def test_other_projects_get_a_cluster(zookeeper: EmbeddedZookeeper, tmp_path: Pa
         text=True,
         cwd=tmp_path,
     )
-    assert "2 passed" in done.stdout, done.stdout + done.stderr
+    assert "3 passed" in done.stdout, done.stdout + done.stderr
     left = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
     assert str(tmp_path) not in left
 

@@ -27,6 +27,9 @@ class AdminClient(Client):
     def _creates_topics(self) -> bool:
         return False
 
+    def _retries(self) -> int:
+        return self.config.retries
+
     def _time_ms(self, timeout_ms: int | None) -> int:
         self.check_open()
         return self.config.default_api_timeout_ms if timeout_ms is None else timeout_ms

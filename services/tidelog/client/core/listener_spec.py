@@ -11,6 +11,9 @@ from tidelog.client.records import ConsumerRecord, TopicPartition
 REPLY_TOPIC_HEADER = "kafka_replyTopic"
 CORRELATION_HEADER = "kafka_correlationId"
 
+# What can be iterated over and is one record all the same.
+_WHOLE = (str, bytes, bytearray, memoryview, Mapping)
+
 # Called with what the listener was called with and what it raised; if it returns, that is dealt with.
 ErrorHandler = Callable[[Any, Exception], Any]
 
@@ -87,7 +90,7 @@ def replies(result: Any, *, split_iterables: bool) -> list[Any]:
     """The records that a result stands for: none, one, or one for each element of a list."""
     if result is None:
         return []
-    if split_iterables and isinstance(result, Iterable) and not isinstance(result, str | bytes | Mapping):
+    if split_iterables and isinstance(result, Iterable) and not isinstance(result, _WHOLE):
         return list(result)
     return [result]
 

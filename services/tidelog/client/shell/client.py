@@ -19,6 +19,7 @@ T = TypeVar("T")
 
 # A transaction that is still being ended, say, is ready again after a few milliseconds.
 _SHORT_PAUSE_MS = 20
+_RETRIES_MAX = 2**31 - 1
 
 
 class Client:
@@ -81,12 +82,17 @@ class Client:
     def _start_timeout_ms(self) -> int:
         return self.config.request_timeout_ms
 
+    def _retries(self) -> int:
+        """How often `insist` tries again; as a rule only the time is bounded."""
+        return _RETRIES_MAX
+
     # ---- calls that insist
 
     async def insist(self, attempt: Callable[[], Awaitable[T]], timeout_ms: int) -> T:
         """Try until it succeeds, fails for good, or the time is over; pauses grow as `retry.backoff.ms` says."""
         deadline = time.monotonic() + timeout_ms / 1000
         pause_ms = self.config.retry_backoff_ms
+        retries_left = self._retries()
         while True:
             try:
                 async with asyncio.timeout_at(
@@ -94,6 +100,9 @@ class Client:
                 ):
                     return await attempt()
             except (KafkaError, NoBrokerError, *NETWORK_FAULTS) as error:
+                if not retries_left:
+                    raise
+                retries_left -= 1
                 self._give_up_or_go_on(error, deadline, pause_ms, timeout_ms)
             await asyncio.sleep(pause_ms / 1000)
             pause_ms = min(pause_ms * 2, self.config.retry_backoff_max_ms)

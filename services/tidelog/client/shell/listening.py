@@ -6,6 +6,7 @@ times in all, and then left out with a line in the log; an error handler of its 
 
 import asyncio
 import inspect
+import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -62,6 +63,8 @@ class ListenerContainer:
     def start(self) -> None:
         if self._tasks:
             raise IllegalStateError(f"listener {self.spec.id} is running")
+        # Settings that are wrong are told to whoever starts it, not to the log again and again.
+        self._make_consumer(0)
         self._is_stopping = False
         self._tasks = [asyncio.create_task(self._run(number)) for number in range(self.spec.concurrency)]
 
@@ -197,5 +200,8 @@ async def _called(function: Callable[..., Any], *given: Any) -> Any:
     return await asyncio.to_thread(function, *given)
 
 
-def _encoded(value: Any) -> Any:
-    return value.encode() if isinstance(value, str) else value
+def _encoded(value: Any) -> bytes:
+    """Bytes and text as they are, anything else as JSON."""
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value)
+    return (value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))).encode()

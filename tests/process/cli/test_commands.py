@@ -1,6 +1,11 @@
 """The commands of our own against a real cluster: tables for people, JSON for programs."""
 
 import json
+import os
+import re
+import signal
+import subprocess
+import sys
 import tarfile
 import time
 
@@ -196,6 +201,34 @@ def test_demonstrations(tidelog: Run) -> None:
     verdict = tidelog("demo exactly-once 3 2 200 --json").document
     assert (verdict["exactly_once"], verdict["copied"]) == (True, 200)
     assert "Sent 100 messages." in tidelog("demo traffic --rate 200 --seconds 0.5 --partitions 1").lines
+
+
+def test_a_demonstration_tells_its_verdict(tidelog: Run) -> None:
+    done = tidelog("demo exactly-once 3 2 100")
+    assert done.lines[0].startswith("100 records copied (instance 0: ")
+    assert done.lines[1] == "0 missing, 0 there twice, in order within partitions."
+    assert done.lines[2] == "Exactly once: yes"
+    for step in ("Pre-populating demo-input-", "Running 2 instances.", "Verifying."):
+        assert step in done.err
+
+
+@pytest.mark.parametrize("options", [(), ("--sync",)])
+def test_a_demonstration_goes_on_until_it_is_stopped(local: LocalCluster, options: tuple[str, ...]) -> None:
+    command = [sys.executable, "-u", "-m", "tidelog", "demo", "producer-consumer", *options]
+    environment = {**os.environ, **local.environment}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        lines = [process.stdout.readline() for _ in range(6)]
+        process.send_signal(signal.SIGINT)
+        rest = process.stdout.read().splitlines()
+        assert process.wait(60) == 0
+    assert any(
+        re.match(r"Sent message \(1, Message_1\) to partition\(\d\), offset\(\d+\) in \d+ ms", line) for line in lines
+    )
+    assert any(line.startswith("Received message: (1, Message_1) at offset ") for line in lines)
+    counted = re.fullmatch(r"Sent (\d+), received (\d+)\.", rest[-1])
+    assert counted is not None
+    assert counted[1] == counted[2]
 
 
 def test_a_saved_context_is_used(

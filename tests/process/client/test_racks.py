@@ -44,3 +44,19 @@ async def test_a_consumer_reads_from_the_replica_of_its_rack(bootstrap: str, nam
         assert seen == [b"%d" % number for number in range(20)]
         assert consumer._positions.of(partition, "test").read_replica == 3
     assert len(await read_all(bootstrap, name, 20)) == 20
+
+
+async def test_members_of_a_group_read_what_is_near_them(bootstrap: str, name: str) -> None:
+    async with Admin(bootstrap_servers=bootstrap) as admin:
+        await admin.create_topics([NewTopic(name, replicas={0: [2], 1: [3], 2: [2], 3: [3]})])
+    settings = {"bootstrap_servers": bootstrap, "group_id": name, "heartbeat_interval_ms": 200}
+    async with (
+        Consumer(client_id="a", client_rack="rack-3", **settings) as one,  # type: ignore[arg-type]
+        Consumer(client_id="b", client_rack="rack-2", **settings) as other,  # type: ignore[arg-type]
+    ):
+        one.subscribe([name])
+        other.subscribe([name])
+        near = {one: {1, 3}, other: {0, 2}}
+        async with asyncio.timeout(60):
+            while any({each.partition for each in consumer.assignment()} != near[consumer] for consumer in near):
+                await asyncio.gather(one.poll(200), other.poll(200))

@@ -10,6 +10,7 @@ from tidelog.client.core.assignors import (
     Assignor,
     CooperativeStickyAssignor,
     MemberSubscription,
+    PartitionCounts,
     RangeAssignor,
     RoundRobinAssignor,
     StickyAssignor,
@@ -43,6 +44,45 @@ def test_range_gives_ten_partitions_to_three_members_as_4_3_3() -> None:
 def test_range_cuts_each_topic_alike() -> None:
     assigned = RangeAssignor().assign(wanting("s", "t", a=(), b=()), {"s": 3, "t": 3})
     assert sizes(assigned) == [4, 2]
+
+
+def in_racks(**racks: str | None) -> dict[str, MemberSubscription]:
+    return {name: MemberSubscription(("t",), rack=rack) for name, rack in racks.items()}
+
+
+def placed(*racks: str, topic: str = "t") -> PartitionCounts:
+    """A topic whose partitions have replicas in these racks, a letter each."""
+    where = {TopicPartition(topic, number): frozenset(each) for number, each in enumerate(racks)}
+    return PartitionCounts({topic: len(racks)}, where)
+
+
+@pytest.mark.parametrize("assignor", [RangeAssignor, StickyAssignor, CooperativeStickyAssignor])
+def test_members_get_what_has_a_replica_in_their_rack(assignor: type[Assignor]) -> None:
+    assigned = assignor().assign(in_racks(a="y", b="x"), placed("x", "y", "x", "y"))
+    assert (sorted(numbers(assigned, "a")), sorted(numbers(assigned, "b"))) == ([1, 3], [0, 2])
+
+
+@pytest.mark.parametrize("assignor", ALL)
+def test_racks_do_not_make_shares_uneven(assignor: type[Assignor]) -> None:
+    assigned = assignor().assign(in_racks(a="x", b="y", c=None), placed(*"xxxxxx"))
+    assert sizes(assigned) == [2, 2, 2]
+    assert sorted(each.partition for parts in assigned.values() for each in parts) == list(range(6))
+
+
+def test_racks_make_no_difference_where_everything_is_in_each_of_them() -> None:
+    for members in (in_racks(a="x", b="y"), in_racks(a=None, b=None)):
+        assigned = RangeAssignor().assign(members, placed("xy", "yx", "xyz", "xy"))
+        assert (numbers(assigned, "a"), numbers(assigned, "b")) == ([0, 1], [2, 3])
+
+
+def test_range_cuts_topics_alike_by_racks_too() -> None:
+    members = {name: MemberSubscription(("s", "t"), rack=rack) for name, rack in (("a", "y"), ("b", "x"))}
+    one, other = placed("x", "y", topic="s"), placed("xz", "yz", topic="t")
+    assigned = RangeAssignor().assign(members, PartitionCounts({**one, **other}, {**one.racks, **other.racks}))
+    assert assigned == {
+        "a": [TopicPartition("s", 1), TopicPartition("t", 1)],
+        "b": [TopicPartition("s", 0), TopicPartition("t", 0)],
+    }
 
 
 def test_range_orders_static_members_by_their_instance_id() -> None:

@@ -51,6 +51,11 @@ def test_an_answer_about_all_topics_also_tells_which_are_gone() -> None:
     assert view.nodes[2].rack == "r2"
 
 
+def test_racks_of_partitions_are_those_of_their_replicas() -> None:
+    view = known((1, 0), (2, 0))
+    assert view.racks(["t", "none"]) == {TopicPartition("t", n): frozenset({"r1", "r2"}) for n in (0, 1)}
+
+
 def test_an_older_answer_does_not_undo_a_newer_one() -> None:
     view = known((2, 5))
     view.take_in(answer((1, 4)), all_topics=True)

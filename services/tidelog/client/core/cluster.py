@@ -93,6 +93,16 @@ class ClusterView:
         found = (self.topics[name] for name in topics if name in self.topics)
         return [TopicPartition(topic.name, each) for topic in found for each in sorted(topic.partitions)]
 
+    def racks(self, topics: Iterable[str]) -> dict[TopicPartition, frozenset[str]]:
+        """The racks in which the partitions of these topics have replicas."""
+        rack_of = {node.id: node.rack for node in self.nodes.values() if node.rack}
+        return {
+            TopicPartition(name, number): frozenset(rack_of[each] for each in info.replicas if each in rack_of)
+            for name in topics
+            if name in self.topics
+            for number, info in self.topics[name].partitions.items()
+        }
+
     def learn_leader(self, topic: str, partition: int, leader: int, leader_epoch: int) -> bool:
         """Take a hint that came with a refusal; False if it is not newer than what is known."""
         info = self.partition(topic, partition)

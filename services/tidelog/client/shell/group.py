@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from tidelog.client.configs.consumer import ConsumerConfig
 from tidelog.client.core.assignors.assignor import Assignment, Assignor, MemberSubscription
+from tidelog.client.core.assignors.racks import PartitionCounts
 from tidelog.client.core.consumer_protocol import read_assignment, read_subscription
 from tidelog.client.core.membership import Membership
 from tidelog.client.errors import RequestTimeoutError
@@ -208,7 +209,7 @@ class Group:
         metadata = self._client.metadata
         if metadata.follow(topics) or not topics <= metadata.view.topics.keys():
             await metadata.refresh(self._config.request_timeout_ms)
-        counts = self._partition_counts(topics)
+        counts = PartitionCounts(self._partition_counts(topics), metadata.view.racks(topics))
         self._assigned_by = counts
         return self._assignor(protocol).assign(subscriptions, counts)
 

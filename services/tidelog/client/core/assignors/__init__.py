@@ -2,6 +2,7 @@
 
 from tidelog.client.core.assignors.assignor import Assignor, MemberSubscription
 from tidelog.client.core.assignors.named import make_assignors
+from tidelog.client.core.assignors.racks import PartitionCounts
 from tidelog.client.core.assignors.range_assignor import RangeAssignor
 from tidelog.client.core.assignors.round_robin import RoundRobinAssignor
 from tidelog.client.core.assignors.sticky import CooperativeStickyAssignor, StickyAssignor
@@ -10,6 +11,7 @@ __all__ = [
     "Assignor",
     "CooperativeStickyAssignor",
     "MemberSubscription",
+    "PartitionCounts",
     "RangeAssignor",
     "RoundRobinAssignor",
     "StickyAssignor",

@@ -29,7 +29,10 @@ class Assignor:
     is_cooperative: bool = False
 
     def assign(self, members: Mapping[str, MemberSubscription], partitions: Mapping[str, int]) -> Assignment:
-        """Share out all partitions of the topics that are subscribed to; `partitions` tells how many each topic has."""
+        """Share out all partitions of the topics that are subscribed to; `partitions` tells how many each topic has.
+
+        It is a `PartitionCounts`, whose `racks` tell where replicas are.
+        """
         raise NotImplementedError
 
     def user_data(self) -> bytes | None:

@@ -5,11 +5,14 @@ ceiling of the mean. Otherwise partitions move from the fullest to the emptiest 
 
 The cooperative variant never hands a partition to a new owner while the old one still has it: it goes to nobody in this
 round, and the old owner, who finds it missing, gives it up and makes the group rebalance again.
+
+Partitions that nobody keeps go to members in the rack of a replica, if those have as little as the others.
 """
 
 from collections.abc import Iterable, Mapping
 
 from tidelog.client.core.assignors.assignor import Assignment, Assignor, MemberSubscription, in_order
+from tidelog.client.core.assignors.racks import racks_of
 from tidelog.client.core.assignors.sticky_data import read_sticky_data, write_sticky_data
 from tidelog.client.records import TopicPartition
 
@@ -90,8 +93,13 @@ def _share(members: Mapping[str, MemberSubscription], partitions: Mapping[str, i
     takers = {topic: [each for each in ordered if topic in members[each].topics] for topic in wanted}
     # Those that few may have are dealt out first, while there is still a choice for the others.
     free = sorted((each for each in everything if each not in taken), key=lambda each: (len(takers[each.topic]), each))
+    racks = racks_of(partitions, members)
     for each in free:
-        taker = min(takers[each.topic], key=lambda member_id: len(assigned[member_id]))
+        near = racks.get(each, frozenset())
+        # Of those that have least, somebody in whose rack there is a replica.
+        taker = min(
+            takers[each.topic], key=lambda member_id: (len(assigned[member_id]), members[member_id].rack not in near)
+        )
         assigned[taker].append(each)
     _even_out(assigned, takers)
     return assigned

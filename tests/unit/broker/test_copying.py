@@ -92,6 +92,7 @@ def test_a_leader_that_comes_back_cuts_off_what_nobody_else_has(pair: Pair) -> N
     assert pair.leader.produce(b"instead") == [KafkaCode.NONE]
     assert pair.fetch() is Verdict.IGNORE
     assert pair.one.offsets.log_end == 1, "the leader's answer said where the logs part"
+    assert pair.one.partition.traffic.truncations == {"differs from the leader's": 1}
     pair.fetch()
     assert stored(pair.one.partition.log) == stored(pair.two.partition.log)
     assert pair.one.partition.log.epochs.entries == pair.two.partition.log.epochs.entries

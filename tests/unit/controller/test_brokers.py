@@ -36,6 +36,8 @@ def test_a_dead_leader_is_replaced_and_leaves_the_isr(cluster: ModelCluster) -> 
     driven.run()
     assert cluster.lead(T0) == (2, (2, 3), 1), "one election, which also shrinks the ISR"
     assert cluster.lead(T1) == (2, (2, 3), 1), "a follower's death is an ISR change with a higher epoch"
+    assert [(note.subject, note.cause) for note in driven.notes(What.ELECTION)] == [("t-0", "OFFLINE")]
+    assert [(note.subject, note.cause) for note in driven.notes(What.ISR_SHRUNK)] == [("t-1", "broker is gone")]
 
 
 def test_the_election_comes_before_the_isr_shrinks_of_others(cluster: ModelCluster) -> None:
@@ -189,6 +191,8 @@ def test_controlled_shutdown_moves_leaders_and_leaves_isrs(cluster: ModelCluster
     assert answer == ShutdownAnswered(())
     assert cluster.lead(T1) == (3, (3, 1), 1)
     assert cluster.lead(T0) == (1, (1, 3), 1)
+    assert [(note.subject, note.cause) for note in driven.notes(What.ELECTION)] == [("t-1", "CONTROLLED_SHUTDOWN")]
+    assert [(note.subject, note.cause) for note in driven.notes(What.ISR_SHRUNK)] == [("t-0", "shutting down")]
     assert [broker for broker, _ in roles_sent(driven, T1)] == [1, 2, 3], "the old leader learns that it follows"
     assert [(broker, stop.delete) for broker, stop in stops_sent(driven, T0)] == [(2, False), (2, False)]
     cluster.kill_broker(2)

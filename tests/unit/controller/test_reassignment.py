@@ -60,6 +60,7 @@ def test_phase_a_writes_bumps_tells_and_starts_the_new_replicas(cluster: ModelCl
     whole = (3, 4, 1, 2)
     assert told == {(1, False, whole), (2, False, whole), (3, True, whole), (4, True, whole)}
     assert driven.context.replica_status_of(T0, 3) is ReplicaStatus.NEW
+    assert [note.cause for note in driven.notes(What.REASSIGNMENT_STEP)] == ["waiting"]
     assert Watch(PartitionStateZnode.path(T0), WatchKind.DATA) in driven.effects
     assert stored(cluster, tp("t", 1)) == assigned((2, 3)), "other partitions keep what they have"
 
@@ -90,6 +91,8 @@ def test_phase_b_ends_with_the_target_alone(cluster: ModelCluster, announce: boo
     assert driven.context.replica_status_of(T0, 3) is ReplicaStatus.ONLINE
     assert Unwatch(PartitionStateZnode.path(T0)) in driven.effects
     assert [note.why for note in driven.notes(What.REASSIGNMENT_COMPLETED)] == ["on [3, 4]"]
+    assert [note.cause for note in driven.notes(What.REASSIGNMENT_STEP)] == ["in sync", "removed"]
+    assert [note.cause for note in driven.notes(What.ISR_SHRUNK)] == ["reassigned", "reassigned"]
 
 
 def test_a_leader_in_the_target_stays_with_a_higher_epoch(cluster: ModelCluster) -> None:

@@ -7,6 +7,7 @@ broker. Otherwise each partition gets its own answer.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -53,6 +54,8 @@ class ControllerRequests:
         self._departures = departures
         self._one_at_a_time = asyncio.Lock()
         self._controller_epoch = 0
+        # Of what a controller asked, by code: an outdated controller, or an outdated epoch of a partition.
+        self.refusals: Counter[KafkaCode] = Counter()
 
     def update_metadata(self, request: types_pb2.UpdateMetadataRequest) -> None:
         self._check_epochs(request.controller_epoch, request.recipient_epoch)
@@ -89,6 +92,17 @@ class ControllerRequests:
             await self._load_config(topic)
 
     def _check_epochs(self, controller_epoch: int, broker_epoch: int) -> None:
+        try:
+            self._compare_epochs(controller_epoch, broker_epoch)
+        except KafkaError as refusal:
+            self.refusals[refusal.code] += 1
+            _logger.info("controller refused", controller_epoch=controller_epoch, why=refusal.message)
+            raise
+        if not self._is_open():
+            raise KafkaError(KafkaCode.BROKER_NOT_AVAILABLE, "the logs of this broker are still being loaded")
+        self._controller_epoch = controller_epoch
+
+    def _compare_epochs(self, controller_epoch: int, broker_epoch: int) -> None:
         own_epoch = self._own_epoch()
         if controller_epoch < self._controller_epoch:
             raise KafkaError(
@@ -96,9 +110,6 @@ class ControllerRequests:
                 f"controller epoch {controller_epoch} is older than {self._controller_epoch}, the newest seen here",
             )
         self._mirror.view.check_epochs(controller_epoch, broker_epoch, -1 if own_epoch is None else own_epoch)
-        if not self._is_open():
-            raise KafkaError(KafkaCode.BROKER_NOT_AVAILABLE, "the logs of this broker are still being loaded")
-        self._controller_epoch = controller_epoch
 
     def _apply(self, topic: types_pb2.TopicState, state: types_pb2.PartitionState) -> types_pb2.PartitionResult:
         try:
@@ -106,7 +117,7 @@ class ControllerRequests:
                 topic.name, UUID(bytes=topic.topic_id), partition_from_rpc(state), is_new=state.is_new
             )
         except KafkaError as refusal:
-            return _refused(topic.name, state.partition, refusal)
+            return self._refused(topic.name, state.partition, refusal)
         _logger.debug(
             "role taken", topic=topic.name, partition=state.partition, leader=state.leader, epoch=state.leader_epoch
         )
@@ -116,8 +127,17 @@ class ControllerRequests:
         try:
             self._partitions.stop(asked.topic, asked.partition, asked.leader_epoch, delete=asked.delete_partition)
         except KafkaError as refusal:
-            return _refused(asked.topic, asked.partition, refusal)
+            return self._refused(asked.topic, asked.partition, refusal)
         return types_pb2.PartitionResult(topic=asked.topic, partition=asked.partition)
+
+    def _refused(self, topic: str, partition: int, refusal: KafkaError) -> types_pb2.PartitionResult:
+        self.refusals[refusal.code] += 1
+        # A new controller tells everything again, so that most of it is known.
+        log = _logger.debug if refusal.code is KafkaCode.STALE_CONTROLLER_EPOCH else _logger.info
+        log("controller refused", topic=topic, partition=partition, why=refusal.message)
+        return types_pb2.PartitionResult(
+            topic=topic, partition=partition, error_code=refusal.code, error_message=refusal.message
+        )
 
 
 class _Turn:
@@ -133,12 +153,3 @@ class _Turn:
             return False
         self._end = now + _TURN_S
         return True
-
-
-def _refused(topic: str, partition: int, refusal: KafkaError) -> types_pb2.PartitionResult:
-    # A new controller tells everything again, so that most of it is known.
-    log = _logger.debug if refusal.code is KafkaCode.STALE_CONTROLLER_EPOCH else _logger.info
-    log("controller refused", topic=topic, partition=partition, why=refusal.message)
-    return types_pb2.PartitionResult(
-        topic=topic, partition=partition, error_code=refusal.code, error_message=refusal.message
-    )

@@ -27,6 +27,11 @@ if TYPE_CHECKING:
     from tidelog.broker.wire.follower_fetch import PartitionRecords
     from tidelog.runtime.clock import Clock
 
+# Why a follower's log is cut.
+_DIVERGES = "differs from the leader's"
+_OUT_OF_RANGE = "ends outside of the leader's"
+_BEGINS_EARLIER = "the leader's batch begins earlier"
+
 _logger = logs.get("replication")
 
 
@@ -92,9 +97,8 @@ class Copy:
         if diverging is not None:
             log = self.partition.log
             end_of_epoch = EpochEnd(*diverging)
-            return self._execute(
-                follower.on_diverging(asked.fetch_offset, end_of_epoch, log.end_offset_for_epoch, log.high_watermark)
-            )
+            step = follower.on_diverging(asked.fetch_offset, end_of_epoch, log.end_offset_for_epoch, log.high_watermark)
+            return self._execute(step, _DIVERGES)
         if follower.on_records(asked.fetch_offset) is not Verdict.APPEND:
             return Verdict.IGNORE
         is_durable = end == start or self._append(frame[start:end])
@@ -111,7 +115,9 @@ class Copy:
             restart = restart_offset(error.first_offset, log.log_start_offset, log.log_end_offset)
             if restart is None:
                 raise
+            end = log.log_end_offset
             self._store.truncate_fully(log, restart, now_ms)
+            self._note_truncation(end, _BEGINS_EARLIER)
             log.append_as_follower(records, now_ms)
         partition.traffic.replication_bytes_in += len(records)
         if log.rolled_unflushed or log.config.flush_messages != FOREVER:
@@ -131,7 +137,7 @@ class Copy:
             advance_start(log, adopted_log_start(leader_log_start, log.log_start_offset, log.high_watermark))
         self.follower.on_appended(end, log.epochs.latest_epoch, leader_high_watermark)
 
-    def _execute(self, step: Step) -> Verdict:
+    def _execute(self, step: Step, why: str = _OUT_OF_RANGE) -> Verdict:
         if isinstance(step, Verdict):
             return step
         partition, follower, now_ms = self.partition, self.follower, self._clock.now_ms()
@@ -144,16 +150,22 @@ class Copy:
                 self._store.truncate_fully(log, offset, now_ms)
         follower.on_truncated(log.log_end_offset, log.epochs.latest_epoch)
         partition.on_high_watermark_adopted()
+        self._note_truncation(before, why)
+        return Verdict.IGNORE
+
+    def _note_truncation(self, end_before: int, why: str) -> None:
+        partition, follower, log = self.partition, self.follower, self.partition.log
+        partition.traffic.truncations[why] += 1
         _logger.info(
             "log truncated",
             partition=str(partition.name),
-            end_before=before,
+            why=why,
+            end_before=end_before,
             end=log.log_end_offset,
             start=log.log_start_offset,
             leader=follower.leader_id,
             epoch=follower.leader_epoch,
         )
-        return Verdict.IGNORE
 
     def _failed(self, refusal: KafkaError) -> Verdict:
         _logger.warning(

@@ -39,6 +39,11 @@ _TRAFFIC = {
         ("topic",),
     ),
 }
+_TRUNCATIONS = counter(
+    "tidelog_replica_truncations_total",
+    "Times that a follower cut its log back to agree with its leader's, by cause.",
+    ("topic", "why"),
+)
 _NO_TOPIC = ""
 
 _HOSTED = gauge("kafka_server_replicamanager_partitioncount", "Partitions that this broker hosts.")
@@ -97,6 +102,9 @@ class DataMetrics(CountedWhenAsked):
         named = [*traffic.topics.items(), (_NO_TOPIC, traffic.unknown)]
         for attribute, family in _TRAFFIC.items():
             yield family.by(((topic,), getattr(counts, attribute)) for topic, counts in named)
+        yield _TRUNCATIONS.by(
+            ((topic, why), count) for topic, counts in named for why, count in counts.truncations.items()
+        )
 
     def _replicas(self) -> Iterator[Metric]:
         hosted = list(self._partitions)

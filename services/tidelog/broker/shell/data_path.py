@@ -109,7 +109,7 @@ class DataPath:
         self.storage.on_dir_failed = self._on_dir_failed
         configs.on_topic_changed(self.partitions.on_config_changed)
         process.registry.register(DataMetrics(self.partitions, self.storage, self.sessions))
-        process.registry.register(ReplicationMetrics(self.replication, self.isr_changes))
+        process.registry.register(ReplicationMetrics(self.replication, self.isr_changes, self.controller_requests))
 
     def served(self, throttling: ClientThrottling, relay: Relay) -> list[Served]:
         """The APIs of the Kafka wire that are answered from here."""

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from prometheus_client import Metric
 
+    from tidelog.broker.shell.controller_requests import ControllerRequests
     from tidelog.broker.shell.isr_changes import IsrChanges
     from tidelog.broker.shell.replication import Replication
 
@@ -22,14 +23,20 @@ _FAILED_PARTITIONS = gauge(
     "kafka_server_replicafetchermanager_failedpartitionscount",
     "Partitions that are not copied until the controller speaks.",
 )
+_REFUSALS = counter(
+    "tidelog_controller_requests_refused_total",
+    "What a controller asked and this broker refused, by code: its epoch, or the partition's, was outdated.",
+    ("code",),
+)
 
 
 class ReplicationMetrics(CountedWhenAsked):
     """Reads the plain numbers that replication keeps."""
 
-    def __init__(self, replication: Replication, isr_changes: IsrChanges) -> None:
+    def __init__(self, replication: Replication, isr_changes: IsrChanges, requests: ControllerRequests) -> None:
         self._replication = replication
         self._isr_changes = isr_changes
+        self._requests = requests
 
     def collect(self) -> Iterator[Metric]:
         changes = self._isr_changes
@@ -38,3 +45,4 @@ class ReplicationMetrics(CountedWhenAsked):
         yield _FAILURES.of(changes.failures)
         yield _FETCHERS.of(self._replication.fetchers)
         yield _FAILED_PARTITIONS.of(self._replication.failed_partitions)
+        yield _REFUSALS.by(((code.name,), count) for code, count in self._requests.refusals.items())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 
 class Traffic:
     """The counters of one topic. Nothing is ever taken back."""
@@ -16,11 +18,14 @@ class Traffic:
         "produces",
         "replication_bytes_in",
         "replication_bytes_out",
+        "truncations",
     )
 
     def __init__(self) -> None:
         self.bytes_in = self.bytes_out = self.messages_in = 0
         self.replication_bytes_in = self.replication_bytes_out = 0
+        # By cause.
+        self.truncations: Counter[str] = Counter()
         self.produces = self.fetches = self.failed_produces = self.failed_fetches = 0
 
 

@@ -75,7 +75,7 @@ def _on_failed(work: Work, brokers: Iterable[int], why: str) -> Task[None]:
     for id in brokers:
         work.context.offline_dirs.pop(id, None)
         work.context.shutting_down.discard(id)
-        work.note(What.BROKER_FAILED, id, why)
+        work.note(What.BROKER_FAILED, id, why, why)
     replicas = [replica for id in brokers for replica in work.context.replicas_on(id)]
     yield from on_replicas_offline(work, replicas)
 

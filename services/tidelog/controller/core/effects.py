@@ -143,9 +143,12 @@ class What(StrEnum):
     PARTITION_CREATED = "partition created"
     BROKER_STARTED = "broker started"
     BROKER_FAILED = "broker failed"
+    FENCED = "fenced"
+    RESIGNED = "resigned"
     BROKER_SHUTTING_DOWN = "broker shutting down"
     REPLICA_OFFLINE = "replica offline"
     REASSIGNMENT_STARTED = "reassignment started"
+    REASSIGNMENT_STEP = "reassignment step"
     REASSIGNMENT_COMPLETED = "reassignment completed"
     REASSIGNMENT_REFUSED = "reassignment refused"
     TOPIC_CREATED = "topic created"
@@ -160,11 +163,15 @@ class What(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something happened to `subject`, for this reason: log it and count it."""
+    """Something happened to `subject`, for this reason: log it and count it.
+
+    `cause` is the kind of the reason, one of a few: what happened is counted by it.
+    """
 
     what: What
     subject: str
     why: str = ""
+    cause: str = ""
 
 
 Effect = (

@@ -81,7 +81,7 @@ def _initialize(work: Work, partitions: list[TopicPartition]) -> Task[tuple[set[
 def _first_state(work: Work, partition: TopicPartition) -> Leadership | None:
     live = tuple(id for id in work.context.replicas(partition) if work.context.is_live(id, partition))
     if not live:
-        work.note(What.ELECTION_FAILED, partition, "none of its replicas is live")
+        work.note(What.ELECTION_FAILED, partition, "none of its replicas is live", "new partition")
         return None
     return Leadership(live[0], live)
 
@@ -98,11 +98,11 @@ def _elect(work: Work, partitions: list[TopicPartition], strategy: Strategy) -> 
 
     changed = yield from change_states(work, partitions, decide)
     for partition, leadership in changed.unchanged.items():
-        work.note(What.ELECTION_FAILED, partition, f"{strategy.name}: no replica qualifies, {_described(leadership)}")
+        work.note(What.ELECTION_FAILED, partition, f"no replica qualifies, {_described(leadership)}", strategy.name)
     for partition, leadership in changed.written.items():
         work.batch.add_leader_and_isr(held[partition].told, partition, is_new=False)
         what = What.UNCLEAN_ELECTION if leadership.recovering else What.ELECTION
-        work.note(what, partition, f"{strategy.name}: {_described(leadership)}")
+        work.note(what, partition, _described(leadership), strategy.name)
     return set(changed.written)
 
 

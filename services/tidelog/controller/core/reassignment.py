@@ -33,6 +33,7 @@ def reassign(work: Work, partition: TopicPartition, wanted: Assignment) -> Task[
         yield from _complete(work, partition, wanted)
     else:
         yield from _tell_all(work, partition, wanted)
+        _note_step(work, partition, "waiting", f"until {list(wanted.target)} are in sync")
         new = [id for id in wanted.adding if _is_unknown(work, partition, id)]
         yield from replica_states.enter(work, _replicas(partition, new), ReplicaStatus.NEW)
 
@@ -94,10 +95,14 @@ def _tell_all(work: Work, partition: TopicPartition, assignment: Assignment) -> 
 
 def _complete(work: Work, partition: TopicPartition, wanted: Assignment) -> Task[None]:
     context, target = work.context, Assignment(wanted.target)
+    if wanted.is_reassigned:
+        _note_step(work, partition, "in sync", f"{list(wanted.target)} are, so one of them leads")
     yield from replica_states.enter(work, _replicas(partition, wanted.adding), ReplicaStatus.ONLINE)
     context.assign(partition, target)
     yield from _lead_from_target(work, partition, target)
     yield from _drop(work, partition, wanted.removing)
+    if wanted.removing:
+        _note_step(work, partition, "removed", f"{list(wanted.removing)} are stopped and deleted")
     yield from _write(work, partition, target)
     yield from legacy_reassignments.remove(work, lambda other, ids: other == partition and ids == target.replicas)
     context.reassigning.discard(partition)
@@ -107,6 +112,10 @@ def _complete(work: Work, partition: TopicPartition, wanted: Assignment) -> Task
     work.note(What.REASSIGNMENT_COMPLETED, partition, f"on {list(target.replicas)}")
     if context.is_deleting(partition.topic) and not context.is_being_reassigned(partition.topic):
         yield from deletion.resume_for(work, (partition.topic,))
+
+
+def _note_step(work: Work, partition: TopicPartition, step: str, why: str) -> None:
+    work.note(What.REASSIGNMENT_STEP, partition, f"{step}: {why}", step)
 
 
 def _lead_from_target(work: Work, partition: TopicPartition, target: Assignment) -> Task[None]:

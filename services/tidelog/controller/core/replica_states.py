@@ -106,5 +106,15 @@ def _leave_isr(work: Work, broker: int, partitions: list[TopicPartition]) -> Tas
     decide = at_once(lambda _, state: state.without(broker) if broker in state.isr else None)
     changed = yield from change_states(work, partitions, decide)
     for partition, state in changed.written.items():
-        why = f"replica {broker} is offline: leader {state.leader} epoch {state.leader_epoch} isr {list(state.isr)}"
-        work.note(What.ISR_SHRUNK, partition, why)
+        why = f"without replica {broker}: leader {state.leader} epoch {state.leader_epoch} isr {list(state.isr)}"
+        work.note(What.ISR_SHRUNK, partition, why, _cause(work, broker, partition))
+
+
+def _cause(work: Work, broker: int, partition: TopicPartition) -> str:
+    """Why the controller takes a replica that it does not know to lag out of the in-sync set."""
+    context = work.context
+    if broker not in context.replicas(partition):
+        return "reassigned"
+    if broker in context.shutting_down:
+        return "shutting down"
+    return "log directory failed" if broker in context.brokers else "broker is gone"

@@ -57,8 +57,8 @@ class Work:
         """Send the batch gathered so far."""
         self.outbox += self.batch.take()
 
-    def note(self, what: What, subject: object, why: str = "") -> None:
-        self.outbox.append(Note(what, str(subject), why))
+    def note(self, what: What, subject: object, why: str = "", cause: str = "") -> None:
+        self.outbox.append(Note(what, str(subject), why, cause))
 
     def check_epochs(self, read: Iterable[Leadership]) -> None:
         """A state written by a later controller means that this one is deposed, whatever it has heard."""

@@ -29,6 +29,7 @@ from tidelog.controller.core.effects import (
     Unwatch,
     Watch,
     WatchKind,
+    What,
     Zk,
 )
 from tidelog.controller.core.events import (
@@ -182,8 +183,8 @@ class Acting:
             case Fence(role, id, epoch):
                 assert self._writer is not None, "only the active controller fences"
                 self._tasks.spawn(self._fence(self._writer, role, id, epoch), f"fence {role} {id}")
-            case Note(what, subject, why):
-                self._reporting.note(what, subject, why)
+            case Note():
+                self._reporting.note(effect)
             case Reply(number, answer):
                 self.desk.reply(number, answer)
             case _:
@@ -233,7 +234,7 @@ class Acting:
             return None
 
     def _resign(self, why: str) -> None:
-        _logger.warning("resigned", why=why)
+        self._reporting.note(Note(What.RESIGNED, f"controller epoch {self._core.controller_epoch}", why))
         self._writer = None
         self._peers.close_all()
         for path in tuple(self._watches):
@@ -266,4 +267,4 @@ class Acting:
             _logger.warning("not fenced; its session will end", role=role, id=id, why=error)
         else:
             if fenced:
-                _logger.info("fenced", role=role, id=id, epoch=epoch)
+                self._reporting.note(Note(What.FENCED, f"{role} {id}", f"epoch {epoch} was found dead", "found dead"))

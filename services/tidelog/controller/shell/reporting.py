@@ -1,12 +1,14 @@
 """What the outside sees of a controller: readiness, who is active, its log, and metrics under Kafka's names."""
 
 from tidelog.controller.core.controller import Controller
-from tidelog.controller.core.effects import What
+from tidelog.controller.core.effects import Note, What
 from tidelog.kafka.cluster import Role
 from tidelog.runtime import logs
 from tidelog.runtime.process import Process
 
 CONDITION = "controller"
+
+_WARNINGS = {What.UNCLEAN_ELECTION, What.RESIGNED}
 
 _logger = logs.get("controller")
 
@@ -34,7 +36,9 @@ class Reporting:
         # Counted when it is asked for: it takes a look at every partition.
         offline.set_function(lambda: core.offline_partitions)
         self._happenings = metrics.counter(
-            "tidelog_controller_happenings_total", "What the controller did or saw, by kind.", ("what",)
+            "tidelog_controller_happenings_total",
+            "What the controller did or saw, by kind and cause.",
+            ("what", "cause"),
         )
         self._unclean = metrics.counter(
             "kafka_controller_controllerstats_uncleanleaderelections_total", "Leaders elected that were not in sync."
@@ -51,11 +55,12 @@ class Reporting:
         else:
             self._readiness.not_ready(CONDITION, "nobody is known to be the active controller")
 
-    def note(self, what: What, subject: str, why: str) -> None:
+    def note(self, note: Note) -> None:
         """One log line and one count for each happening; losing records is worth a warning."""
-        self._happenings.labels(what.value).inc()
-        log = _logger.info
+        what = note.what
+        self._happenings.labels(what.value, note.cause).inc()
         if what is What.UNCLEAN_ELECTION:
             self._unclean.inc()
-            log = _logger.warning
-        log(what.value, subject=subject, **({"why": why} if why else {}))
+        log = _logger.warning if what in _WARNINGS else _logger.info
+        told = {"why": note.why, "cause": note.cause if note.cause != note.why else ""}
+        log(what.value, subject=note.subject, **{key: value for key, value in told.items() if value})

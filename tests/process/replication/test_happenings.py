@@ -3,6 +3,7 @@ line of a log, and one more in a counter that tells the cause."""
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -29,7 +30,7 @@ def counted(services: Sequence[Service], name: str, **labels: str) -> float:
     )
 
 
-def told(services: Sequence[Service], event: str, subject: str) -> list[dict[str, str]]:
+def told(services: Sequence[Service], event: str, subject: str) -> list[dict[str, Any]]:
     """The lines of this kind about this partition or process."""
     lines = [json.loads(line) for service in services for line in service.text().splitlines() if line.startswith("{")]
     return [

@@ -16,7 +16,7 @@ from tests.support.sim.rpc import SimChannel, running_process, sim_probe, sim_se
 from tidelog.broker.shell.data_path import DataPath
 from tidelog.broker.shell.partition import Partition
 from tidelog.controller.core.controller import Controller
-from tidelog.controller.core.effects import What
+from tidelog.controller.core.effects import Note
 from tidelog.kafka.records.header import read_header
 
 
@@ -51,9 +51,9 @@ class _Reporting:
 
     def refresh(self) -> None: ...
 
-    def note(self, what: What, subject: str, why: str) -> None:
+    def note(self, note: Note) -> None:
         machine = running_process().machine
-        machine.trace.note(machine.name, f"{what.value} {subject} {why}")
+        machine.trace.note(machine.name, f"{note.what.value} {note.subject} {note.cause}: {note.why}")
 
 
 class _SeenDataPath(DataPath):

@@ -339,6 +339,8 @@ def _is_early_swap(name: str, oldest_cleaned: int | None) -> bool:
 
 def _base_of(name: str, second_suffix: str) -> int | None:
     """The base offset in the name of any file of a segment with this second suffix."""
+    if not name.endswith(second_suffix):
+        return None
     offsets = (offset_of(name, suffix + second_suffix) for suffix in SEGMENT_SUFFIXES)
     return next((offset for offset in offsets if offset is not None), None)
 

@@ -70,6 +70,11 @@ class BrokerStub:
                 request_serializer=tidelog_dot_v1_dot_broker__pb2.ListOffsetsRequest.SerializeToString,
                 response_deserializer=tidelog_dot_v1_dot_broker__pb2.ListOffsetsResponse.FromString,
                 _registered_method=True)
+        self.AlterReplicaLogDirs = channel.unary_unary(
+                '/tidelog.v1.Broker/AlterReplicaLogDirs',
+                request_serializer=tidelog_dot_v1_dot_broker__pb2.AlterReplicaLogDirsRequest.SerializeToString,
+                response_deserializer=tidelog_dot_v1_dot_broker__pb2.AlterReplicaLogDirsResponse.FromString,
+                _registered_method=True)
 
 
 class BrokerServicer:
@@ -120,6 +125,13 @@ class BrokerServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def AlterReplicaLogDirs(self, request, context):
+        """Replicas of this broker, each with the log directory that it shall be in; answered when the copying begins.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_BrokerServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -157,6 +169,11 @@ def add_BrokerServicer_to_server(servicer, server):
                     servicer.ListOffsets,
                     request_deserializer=tidelog_dot_v1_dot_broker__pb2.ListOffsetsRequest.FromString,
                     response_serializer=tidelog_dot_v1_dot_broker__pb2.ListOffsetsResponse.SerializeToString,
+            ),
+            'AlterReplicaLogDirs': grpc.unary_unary_rpc_method_handler(
+                    servicer.AlterReplicaLogDirs,
+                    request_deserializer=tidelog_dot_v1_dot_broker__pb2.AlterReplicaLogDirsRequest.FromString,
+                    response_serializer=tidelog_dot_v1_dot_broker__pb2.AlterReplicaLogDirsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -348,6 +365,33 @@ class Broker:
             '/tidelog.v1.Broker/ListOffsets',
             tidelog_dot_v1_dot_broker__pb2.ListOffsetsRequest.SerializeToString,
             tidelog_dot_v1_dot_broker__pb2.ListOffsetsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AlterReplicaLogDirs(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tidelog.v1.Broker/AlterReplicaLogDirs',
+            tidelog_dot_v1_dot_broker__pb2.AlterReplicaLogDirsRequest.SerializeToString,
+            tidelog_dot_v1_dot_broker__pb2.AlterReplicaLogDirsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -42,6 +42,8 @@ class BrokerStub:
     """Small twins of the Kafka APIs of the same names, on the same core."""
     Fetch: _grpc.UnaryUnaryMultiCallable[_broker_pb2.FetchRequest, _broker_pb2.FetchResponse]
     ListOffsets: _grpc.UnaryUnaryMultiCallable[_broker_pb2.ListOffsetsRequest, _broker_pb2.ListOffsetsResponse]
+    AlterReplicaLogDirs: _grpc.UnaryUnaryMultiCallable[_broker_pb2.AlterReplicaLogDirsRequest, _broker_pb2.AlterReplicaLogDirsResponse]
+    """Replicas of this broker, each with the log directory that it shall be in; answered when the copying begins."""
 
 @_typing.type_check_only
 class BrokerAsyncStub(BrokerStub):
@@ -56,6 +58,8 @@ class BrokerAsyncStub(BrokerStub):
     """Small twins of the Kafka APIs of the same names, on the same core."""
     Fetch: _aio.UnaryUnaryMultiCallable[_broker_pb2.FetchRequest, _broker_pb2.FetchResponse]  # type: ignore[assignment]
     ListOffsets: _aio.UnaryUnaryMultiCallable[_broker_pb2.ListOffsetsRequest, _broker_pb2.ListOffsetsResponse]  # type: ignore[assignment]
+    AlterReplicaLogDirs: _aio.UnaryUnaryMultiCallable[_broker_pb2.AlterReplicaLogDirsRequest, _broker_pb2.AlterReplicaLogDirsResponse]  # type: ignore[assignment]
+    """Replicas of this broker, each with the log directory that it shall be in; answered when the copying begins."""
 
 class BrokerServicer(metaclass=_abc_1.ABCMeta):
     def LeaderAndIsr(
@@ -102,5 +106,12 @@ class BrokerServicer(metaclass=_abc_1.ABCMeta):
         request: _broker_pb2.ListOffsetsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_broker_pb2.ListOffsetsResponse, _abc.Awaitable[_broker_pb2.ListOffsetsResponse]]: ...
+
+    def AlterReplicaLogDirs(
+        self,
+        request: _broker_pb2.AlterReplicaLogDirsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_broker_pb2.AlterReplicaLogDirsResponse, _abc.Awaitable[_broker_pb2.AlterReplicaLogDirsResponse]]:
+        """Replicas of this broker, each with the log directory that it shall be in; answered when the copying begins."""
 
 def add_BrokerServicer_to_server(servicer: BrokerServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

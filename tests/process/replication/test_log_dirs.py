@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import grpc
 import pytest
 from confluent_kafka import Producer
 
@@ -25,6 +26,7 @@ from tidelog.kafka.wire.messages.alter_replica_log_dirs import (
 )
 from tidelog.kafka.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from tidelog.kafka.wire.messages.describe_log_dirs import DescribeLogDirsRequest
+from tidelog.rpc import broker_pb2, broker_pb2_grpc
 
 THROTTLE = "replica.alter.log.dirs.io.max.bytes.per.second"
 SLOW = {THROTTLE.replace(".", "_"): "100000"}
@@ -213,3 +215,18 @@ def test_refusals_and_a_directory_for_a_replica_that_is_yet_to_come(cluster: Rep
     assert answer.responses[0].partitions[0].error_code == KafkaCode.NONE
     eventually(lambda: cluster.isr(topic) == {1, 2})
     assert is_moved(second, topic, wanted)
+
+
+def test_programs_may_ask_for_it_over_grpc(cluster: Replicated) -> None:
+    topic = cluster.create("t", 1)
+    broker = cluster.brokers[1]
+    target = other_directory(broker, topic)
+    with grpc.insecure_channel(broker.grpc) as channel:
+        stub: Any = broker_pb2_grpc.BrokerStub(channel)
+        asked = [broker_pb2.ReplicaLogDir(topic=topic, partition=index, path=target) for index in (0, 1)]
+        answer = stub.AlterReplicaLogDirs(broker_pb2.AlterReplicaLogDirsRequest(replicas=asked), timeout=10)
+        nowhere = [broker_pb2.ReplicaLogDir(topic=topic, partition=0, path="/nowhere")]
+        refused = stub.AlterReplicaLogDirs(broker_pb2.AlterReplicaLogDirsRequest(replicas=nowhere), timeout=10)
+    assert [one.error_code for one in answer.partitions] == [KafkaCode.NONE, KafkaCode.REPLICA_NOT_AVAILABLE]
+    assert [one.error_code for one in refused.partitions] == [KafkaCode.LOG_DIR_NOT_FOUND]
+    eventually(lambda: is_moved(broker, topic, target))

@@ -79,6 +79,18 @@ class DataService:
             leader_epoch=found.leader_epoch,
         )
 
+    def alter_replica_log_dirs(
+        self, request: broker_pb2.AlterReplicaLogDirsRequest
+    ) -> broker_pb2.AlterReplicaLogDirsResponse:
+        return broker_pb2.AlterReplicaLogDirsResponse(partitions=[self._move(one) for one in request.replicas])
+
+    def _move(self, asked: broker_pb2.ReplicaLogDir) -> types_pb2.PartitionResult:
+        try:
+            self._data.moves.move(asked.topic, asked.partition, asked.path)
+        except KafkaError as refusal:
+            return _result(asked.topic, asked.partition, refusal.code, refusal.message)
+        return _result(asked.topic, asked.partition)
+
 
 def _once(waited: asyncio.Future[T]) -> Callable[[T], None]:
     """Whoever called may have gone away in the meantime."""

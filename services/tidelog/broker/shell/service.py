@@ -35,3 +35,8 @@ class BrokerService(ClusterService, broker_pb2_grpc.BrokerServicer):
         self, request: broker_pb2.ListOffsetsRequest, context: Context
     ) -> broker_pb2.ListOffsetsResponse:
         return self._data.list_offsets(request)
+
+    async def AlterReplicaLogDirs(
+        self, request: broker_pb2.AlterReplicaLogDirsRequest, context: Context
+    ) -> broker_pb2.AlterReplicaLogDirsResponse:
+        return self._data.alter_replica_log_dirs(request)

@@ -4,6 +4,7 @@ A service's start-up time and memory count, so `tidelog broker ...` reaches the 
 """
 
 import importlib
+import os
 import sys
 
 SERVICES = {
@@ -19,6 +20,8 @@ def main() -> int:
     arguments = sys.argv[1:]
     if arguments and arguments[0] in SERVICES:
         return run_service(arguments[0], arguments[1:])
+    # Options are checked with pydantic, which would look for plugins in every package that is installed.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from tidelog.cli.app import run
 
     return run(arguments)

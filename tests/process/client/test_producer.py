@@ -10,6 +10,7 @@ import pytest
 from tests.support.client_cluster import Cluster
 from tests.support.client_reading import read_all
 from tidelog.client import (
+    Admin,
     BufferFullError,
     ClosedError,
     Delivery,
@@ -26,7 +27,7 @@ from tidelog.client import (
     WrongArgumentError,
 )
 from tidelog.client.core.murmur2 import partition_of_key
-from tidelog.client.sync import Admin
+from tidelog.client.sync import Admin as SyncAdmin
 from tidelog.client.sync import Producer as SyncProducer
 
 MakeTopic = Callable[..., str]
@@ -179,7 +180,7 @@ async def enqueue_all(producer: Producer, topic: str, sent: list[Delivery]) -> N
 @pytest.fixture
 def silent_topic(cluster: Cluster, name: str) -> Iterator[str]:
     """A topic whose only replica is on a broker that does not answer."""
-    with Admin(bootstrap_servers=cluster.bootstrap) as admin:
+    with SyncAdmin(bootstrap_servers=cluster.bootstrap) as admin:
         admin.create_topics([NewTopic(name, replicas={0: [3]})])
     cluster.broker(3).signal(signal.SIGSTOP)
     yield name
@@ -240,12 +241,21 @@ async def test_what_is_not_acknowledged_in_time_has_failed(bootstrap: str, silen
             await producer.send(silent_topic, b"v")
 
 
-async def test_without_retries_the_first_failure_is_final(bootstrap: str, silent_topic: str) -> None:
+async def test_without_retries_the_first_failure_is_final(cluster: Cluster, name: str) -> None:
+    async with Admin(bootstrap_servers=cluster.bootstrap) as admin:
+        await admin.create_topics([NewTopic(name, replicas={0: [3]})])
     async with Producer(
-        bootstrap_servers=bootstrap, retries=0, enable_idempotence=False, request_timeout_ms=400
+        bootstrap_servers=cluster.bootstrap, retries=0, enable_idempotence=False, request_timeout_ms=2000
     ) as producer:
-        with pytest.raises(KafkaError, match="NETWORK_EXCEPTION"):
-            await producer.send(silent_topic, b"v")
+        # A connection that does not open is no attempt.
+        await producer.send(name, b"v")
+        cluster.broker(3).signal(signal.SIGSTOP)
+        try:
+            with pytest.raises(KafkaError, match="NETWORK_EXCEPTION"):
+                await producer.send(name, b"v")
+        finally:
+            cluster.broker(3).signal(signal.SIGCONT)
+            await asyncio.to_thread(cluster.broker(3).wait_ready)
 
 
 @pytest.mark.usefixtures("silent_topic")

@@ -52,9 +52,6 @@ class SimFiles(Files):
         self._check()
         os.truncate(fd, max(os.fstat(fd).st_size, position + size))
 
-    def write_back(self, fd: int, position: int, size: int) -> None:
-        self._check()
-
     def mkdir(self, path: str) -> None:
         self._check()
         super().mkdir(path)

@@ -4,7 +4,6 @@ The operations of the hot path are the functions of `os` themselves: they cost n
 """
 
 import ctypes
-import errno
 import os
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -15,10 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tidelog.kafka.records.header import Buffer
-
-
-# SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER
-_WRITE_AND_WAIT = 7
 
 
 class FileInfo(NamedTuple):
@@ -59,20 +54,6 @@ class Files:
     def will_need(self, fd: int, position: int, size: int) -> None:
         """Ask for a part of a file to be brought into memory, without waiting for it."""
         os.posix_fadvise(fd, position, size, os.POSIX_FADV_WILLNEED)
-
-    def write_back(self, fd: int, position: int, size: int) -> None:
-        """Bring a part of a file to the disk and wait for that. It is not durable before the file is synced.
-
-        A sync also commits the file system's journal, and whoever changes any file meanwhile may wait for that.
-        """
-        sync_file_range = getattr(ctypes.CDLL(None, use_errno=True), "sync_file_range", None)
-        if sync_file_range is None:
-            self.sync(fd)
-        elif sync_file_range(fd, ctypes.c_int64(position), ctypes.c_int64(size), _WRITE_AND_WAIT):
-            number = ctypes.get_errno()
-            if number != errno.ENOSYS:
-                raise OSError(number, os.strerror(number))
-            self.sync(fd)
 
     def preallocate(self, fd: int, position: int, size: int) -> None:
         """Give real disk space to a part of a file; OSError if there is none."""

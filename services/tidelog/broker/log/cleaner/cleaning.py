@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 # The offset index stores positions in 31 bits.
 _SEGMENT_BYTES_MAX = 2**31 - 1
-# What is written is brought to the disk in parts of this size. The kernel gives blocks to files when it writes them back;
-# what it has to read for that waits behind all that the disk was given before, and an append to that file waits with it.
-_WRITE_BACK_BYTES = 2 * 1024 * 1024
+# What is written is synced in parts of this size. The kernel gives blocks to files when it writes them back; what it has
+# to read for that waits behind all that the disk was given before, and an append to that file waits with it.
+_SYNC_BYTES = 2 * 1024 * 1024
 
 
 class CleanedFiles(NamedTuple):
@@ -106,7 +106,7 @@ class CleanedWriter:
     def __init__(self, files: "Files", segment: Segment, config: "LogConfig") -> None:
         self._files = files
         self._segment = segment
-        self._written_back = 0
+        self._synced = 0
         self._interval = config.index_interval_bytes
         self._piece = bytearray()
         self._first_last_offset = 0
@@ -134,10 +134,9 @@ class CleanedWriter:
         is_full = segment.offset_index.is_full or segment.time_index.is_full
         segment.append(self._piece, self._first_last_offset, *self._largest, FOREVER if is_full else self._interval)
         self._piece = bytearray()
-        pending = segment.size - self._written_back
-        if pending >= _WRITE_BACK_BYTES:
-            self._files.write_back(segment.open_file().fd, self._written_back, pending)
-            self._written_back = segment.size
+        if segment.size - self._synced >= _SYNC_BYTES:
+            self._files.sync(segment.open_file().fd)
+            self._synced = segment.size
 
 
 def remove_cleaned(files: "Files", segment: Segment) -> None:

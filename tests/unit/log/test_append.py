@@ -10,6 +10,9 @@ from tests.support.batches import at_offset, batch, plain
 from tests.support.logs import NOW, SMALL, LogOnDisk, append, offsets_of, read_from, stored
 from tidelog.broker.log.config import LogConfig
 from tidelog.broker.log.follower_batches import UnexpectedOffsetError
+from tidelog.broker.log.log import Log
+from tidelog.broker.log.names import LOG
+from tidelog.broker.log.truncation import truncate_to
 from tidelog.kafka.errors import KafkaCode, KafkaError
 from tidelog.kafka.records.header import TimestampType, whole_batches
 from tidelog.kafka.records.produced import ProduceRules
@@ -212,3 +215,34 @@ def test_a_leaders_epoch_is_known_before_it_writes(disk: LogOnDisk) -> None:
     assert log.end_offset_for_epoch(6) == (6, 1)
     assert log.end_offset_for_epoch(7) == (-1, -1)
     assert log.end_offset_for_epoch(-1) == (-1, -1)
+
+
+def space_of(log: Log) -> int:
+    return Path(log.segments.first.path(LOG)).stat().st_blocks * 512
+
+
+def test_a_growing_segment_has_space_ahead_until_it_is_rolled(tmp_path: Path) -> None:
+    log = LogOnDisk(tmp_path / "t-0", LogConfig()).open(was_clean=True)
+    data = plain(bytes(1_000_000))
+    while log.size < 4_000_000:
+        append(log, bytearray(data))
+    assert space_of(log) < log.size + 1_000_000, "small segments have none"
+    for _ in range(6):
+        append(log, bytearray(data))
+    ahead = space_of(log) - log.size
+    if not ahead:
+        pytest.skip("this file system gives no space ahead")
+    assert 0 < ahead < log.size // 2
+    truncate_to(log, 9, NOW, lambda: None)
+    append(log, bytearray(data))
+    assert Path(log.segments.first.path(LOG)).stat().st_size == log.size
+    log.roll(NOW)
+    assert space_of(log) < log.segments.first.size + 100_000
+
+
+def test_a_file_system_that_gives_no_space_ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tidelog.broker.log.files.ctypes.CDLL", lambda *_, **__: object())
+    log = LogOnDisk(tmp_path / "t-0", LogConfig()).open(was_clean=True)
+    for _ in range(6):
+        append(log, plain(bytes(1_000_000)))
+    assert log.log_end_offset == 6

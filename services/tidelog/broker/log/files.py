@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from tidelog.kafka.records.header import Buffer
 
 
+_FALLOC_FL_KEEP_SIZE = 1
+
+
 class FileInfo(NamedTuple):
     """One entry of a directory."""
 
@@ -58,6 +61,12 @@ class Files:
     def preallocate(self, fd: int, position: int, size: int) -> None:
         """Give real disk space to a part of a file; OSError if there is none."""
         os.posix_fallocate(fd, position, size)
+
+    def allocate_ahead(self, fd: int, position: int, size: int) -> None:
+        """Give disk space to a part of a file that keeps its length. A file system that cannot do that is none the worse."""
+        fallocate = getattr(ctypes.CDLL(None, use_errno=True), "fallocate", None)
+        if fallocate is not None:
+            fallocate(fd, _FALLOC_FL_KEEP_SIZE, ctypes.c_int64(position), ctypes.c_int64(size))
 
     def map(self, fd: int, size: int, *, writable: bool) -> mmap:
         return mmap(fd, size, access=ACCESS_DEFAULT if writable else ACCESS_READ)

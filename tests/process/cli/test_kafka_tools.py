@@ -7,7 +7,6 @@ from itertools import count
 
 from tests.process.cli.conftest import Run
 from tests.support.command_line import SETTINGS, LocalCluster
-from tests.support.waiting import eventually
 from tidelog.kafka.types import java_hash
 
 
@@ -112,9 +111,8 @@ def test_configs(tidelog: Run, local: LocalCluster, topic: str, name: str) -> No
     assert len(tidelog(f"{tool} --describe --entity-type brokers --entity-name 0 --all").lines) > 50
     client = f"--entity-type clients --entity-name {name}"
     assert tidelog(f"{tool} --alter {client} --add-config producer_byte_rate=2048").code == 0
-    told = [f"Quota configs for client-id '{name}' are producer_byte_rate=2048.0"]
-    # A broker tells what it has in force, and hears of a change by way of ZooKeeper.
-    eventually(lambda: tidelog(f"{tool} --describe {client}").lines == told)
+    quotas = tidelog(f"{tool} --describe {client}").lines
+    assert quotas == [f"Quota configs for client-id '{name}' are producer_byte_rate=2048.0"]
     assert tidelog(f"{tool} --describe --entity-type topics --entity-name nope").code == 1
 
 

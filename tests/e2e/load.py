@@ -36,7 +36,8 @@ def create(topic: str, partitions: str, replicas: str, *settings: str) -> None:
 def place(topic: str, brokers: str, *settings: str) -> None:
     config = dict(setting.split("=", 1) for setting in settings)
     placed = NewTopic(topic, 1, replica_assignment=[[int(broker) for broker in brokers.split(",")]], config=config)
-    AdminClient({"bootstrap.servers": BOOTSTRAP}).create_topics([placed])[topic].result(30)
+    admin = AdminClient({"bootstrap.servers": BOOTSTRAP})  # not a temporary one: that would be gone before its answer
+    admin.create_topics([placed])[topic].result(30)
 
 
 def send(topic: str, count: str) -> None:

@@ -4,14 +4,16 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.e2e.kube import RELEASE, Kube, until
+from tests.e2e.kube import RELEASE, Kube, timed, until
 
 pytestmark = pytest.mark.timeout(600)
 
 
 def test_uninstall_leaves_only_the_volumes(kube: Kube, tell: Callable[[str], None]) -> None:
     claims = _names(kube, "persistentvolumeclaims")
-    kube.helm("uninstall", RELEASE, "--wait", "--timeout", "5m")
+    with timed() as seconds:
+        kube.helm("uninstall", RELEASE, "--wait", "--timeout", "5m")
+    took_s = seconds()
     kinds = (
         "pods,services,statefulsets,deployments,configmaps,poddisruptionbudgets,networkpolicies,serviceaccounts,jobs"
     )
@@ -19,7 +21,9 @@ def test_uninstall_leaves_only_the_volumes(kube: Kube, tell: Callable[[str], Non
     until(lambda: not _names(kube, kinds, *own), 120, lambda: f"left: {_names(kube, kinds, *own)}")
     assert _names(kube, "persistentvolumeclaims") == claims
     assert any("broker-0" in claim for claim in claims)
-    tell(f"helm uninstall leaves {len(claims)} volume claims and nothing else of the release's own")
+    tell(
+        f"helm uninstall leaves {len(claims)} volume claims and nothing else of the release's own; it takes {took_s:.0f} s"
+    )
 
 
 def _names(kube: Kube, *what: str) -> list[str]:

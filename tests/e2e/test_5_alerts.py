@@ -88,11 +88,16 @@ def test_an_unclean_election(trouble: Trouble) -> None:
 
 
 def test_replicas_fall_out_of_sync(trouble: Trouble) -> None:
-    """Not for long enough that the session of their broker would end: the leaders themselves must see it."""
+    """Not for long enough that the session of their broker would end: the leaders themselves must see it.
+
+    Only replicas that lack something fall out, so there must be new records.
+    """
     with trouble.alerts("TidelogIsrChurn", rules=TENFOLD) as fire:
-        for _ in range(4):
-            trouble.signal(_FOLLOWER, "broker", "SIGSTOP", "5", "SIGCONT", "6")
+        producing = trouble.client.start_call("produce", "many", "60", "100", "churn")
+        for _ in range(5):
+            trouble.signal(_FOLLOWER, "broker", "SIGSTOP", "5", "SIGCONT", "5")
         fire()
+        producing.communicate(timeout=180)
 
 
 def test_a_disk_fills(trouble: Trouble) -> None:

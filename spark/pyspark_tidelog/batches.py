@@ -31,10 +31,11 @@ Records = Sequence["Any"]
 
 
 class OpenBatch(NamedTuple):
-    """The records of one batch, and whose clock gave them their timestamps."""
+    """The records of one batch, whose clock gave them their timestamps, and how many bytes were fetched for them."""
 
     records: Records
     timestamp_type: int
+    size: int
 
 
 def open_batches(
@@ -57,7 +58,7 @@ def open_batches(
         if header.base_offset < start or header.next_offset > end:
             records = [each for each in records if start <= each.offset < end]
         if records:
-            yield OpenBatch(records, int(header.timestamp_type))
+            yield OpenBatch(records, int(header.timestamp_type), header.size)
 
 
 class _Visible:

@@ -7,6 +7,7 @@ import pytest
 from pyspark_tidelog.arrow import to_arrow
 from pyspark_tidelog.batches import open_batches
 from pyspark_tidelog.columns import table_schema
+from pyspark_tidelog.fetching import portions
 from tidelog.kafka.errors import KafkaError
 from tidelog.kafka.records.compression import Codec
 from tidelog.kafka.records.control import EndTransactionMarker, MarkerType, encode_marker
@@ -97,3 +98,10 @@ def test_damage_is_found() -> None:
     data[-1] ^= 1
     with pytest.raises(KafkaError, match="wrong checksum"):
         values(bytes(data))
+
+
+def test_batches_are_put_together_until_there_is_enough_for_the_jvm() -> None:
+    data = b"".join(batch(number, b"a" * 200_000) for number in range(7))
+    found = list(portions(open_batches(data, 1, 100, None)))
+    assert [[each.records[0].offset for each in portion] for portion in found] == [[1, 2, 3], [4, 5, 6]]
+    assert list(portions(open_batches(data, 50, 100, None))) == []

@@ -115,8 +115,8 @@ bench-sdk: setup ## The SDK beside aiokafka, kafka-python and confluent-kafka on
 pipeline: setup ## A cluster, traffic, and the activity job on Spark for a minute; shows what it counted and the lag (Java 17+)
 	@$(BIN)/python -m tools.pipeline
 
-bench-spark: setup ## format("tidelog") beside format("kafka") on one cluster, printed as a table (RECORDS=2000000; Java 17+)
-	$(BIN)/python -m tools.bench.bench_spark $(RECORDS)
+bench-spark: setup ## format("tidelog") beside format("kafka") on one cluster, printed as a table (RECORDS=2000000 ROUNDS=3; Java 17+)
+	$(BIN)/python -m tools.bench.bench_spark $(or $(RECORDS),2000000) $(ROUNDS)
 
 clean: ## Remove what the targets made, .venv included
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis dist

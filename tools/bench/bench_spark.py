@@ -29,24 +29,25 @@ def main() -> None:
     fault = java_fault()
     if fault:
         sys.exit(fault)
-    records = int(sys.argv[1]) if len(sys.argv) > 1 else _RECORDS
+    given = [int(each) for each in sys.argv[1:]]
+    records, rounds = given[0] if given else _RECORDS, given[1] if len(given) > 1 else _ROUNDS
     tidelog = str(Path(sys.executable).parent / "tidelog")
     with tempfile.TemporaryDirectory(prefix="tidelog-bench-spark-") as folder:
         where = ["--data-dir", f"{folder}/cluster"]
         command = [tidelog, "up", "--detach", "--json", "--port-base", "21092", *where]
         up = subprocess.run(command, check=True, capture_output=True, text=True)
         try:
-            bench(json.loads(up.stdout)["bootstrap"], records, Path(folder))
+            bench(json.loads(up.stdout)["bootstrap"], records, rounds, Path(folder))
         finally:
             subprocess.run([tidelog, "down", *where], check=False, capture_output=True)
 
 
-def bench(bootstrap: str, records: int, folder: Path) -> None:
+def bench(bootstrap: str, records: int, rounds: int, folder: Path) -> None:
     """Everything with each format in turn, round by round, so that both see the same machine."""
     formats = ["tidelog"]
     spark = _session(formats)
     _fill(bootstrap, records)
-    print(f"{records} records of {_SIZE} bytes in {_PARTITIONS} partitions; medians of {_ROUNDS} rounds")
+    print(f"{records} records of {_SIZE} bytes in {_PARTITIONS} partitions; medians of {rounds} rounds", flush=True)
     measures: dict[str, Callable[[str], float]] = {
         "count, seconds": lambda name: _timed(lambda: _table(spark, name, bootstrap).count()),
         "all columns to Parquet, seconds": lambda name: _timed(
@@ -56,10 +57,14 @@ def bench(bootstrap: str, records: int, folder: Path) -> None:
     }
     for measure, run in measures.items():
         taken: dict[str, list[float]] = {name: [] for name in formats}
-        for _ in range(_ROUNDS):
+        for _ in range(rounds):
             for name in formats:
                 taken[name].append(run(name))
-        print(f"  {measure:34}", "  ".join(f"{name} {statistics.median(taken[name]):.1f}" for name in formats))
+        print(f"  {measure:34}", "  ".join(_told(name, taken[name]) for name in formats), flush=True)
+
+
+def _told(name: str, taken: list[float]) -> str:
+    return f"{name} {statistics.median(taken):.1f} ({min(taken):.1f} to {max(taken):.1f})"
 
 
 def _session(formats: list[str]) -> SparkSession:

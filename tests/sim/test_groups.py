@@ -47,4 +47,4 @@ def test_a_seed_is_the_same_run_every_time() -> None:
 def test_a_planted_bug_is_found(number: int) -> None:
     ran = _run("--seeds", _SEEDS_FOR_BUGS, "--bug", str(number), "--trace", "5")
     assert ran.returncode == 1, ran.stdout + ran.stderr
-    assert re.search(r"^seed \d+: (OWNER|OFFSET|WHOLE|STABLE|ZOMBIE)", ran.stdout), ran.stdout
+    assert re.search(r"^seed \d+: (OWNER|OFFSET|WHOLE|STABLE|ZOMBIE|RECOVERY)", ran.stdout), ran.stdout

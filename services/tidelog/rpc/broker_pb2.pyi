@@ -28,10 +28,15 @@ class LeaderAndIsrRequest(_message.Message):
     BROKER_EPOCH_FIELD_NUMBER: _builtins.int
     TOPICS_FIELD_NUMBER: _builtins.int
     LIVE_LEADERS_FIELD_NUMBER: _builtins.int
+    SEQUENCE_FIELD_NUMBER: _builtins.int
     controller_id: _builtins.int
     controller_epoch: _builtins.int
     broker_epoch: _builtins.int
     """The registration that this request is meant for."""
+    sequence: _builtins.int
+    """Grows with every request that a controller sends in its epoch. One that comes after a later one, as a call may that was
+    given up and repeated, is not carried out: it could bring back a replica that was deleted since. 0 is carried out always.
+    """
     @_builtins.property
     def topics(self) -> _containers.RepeatedCompositeFieldContainer[_types_pb2.TopicState]:
         """Partitions that this broker leads or follows from now on."""
@@ -48,10 +53,11 @@ class LeaderAndIsrRequest(_message.Message):
         broker_epoch: _builtins.int = ...,
         topics: _abc.Iterable[_types_pb2.TopicState] | None = ...,
         live_leaders: _abc.Iterable[_types_pb2.Member] | None = ...,
+        sequence: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["broker_epoch", b"broker_epoch", "controller_epoch", b"controller_epoch", "controller_id", b"controller_id", "live_leaders", b"live_leaders", "topics", b"topics"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["broker_epoch", b"broker_epoch", "controller_epoch", b"controller_epoch", "controller_id", b"controller_id", "live_leaders", b"live_leaders", "sequence", b"sequence", "topics", b"topics"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -85,9 +91,12 @@ class StopReplicaRequest(_message.Message):
     CONTROLLER_EPOCH_FIELD_NUMBER: _builtins.int
     BROKER_EPOCH_FIELD_NUMBER: _builtins.int
     PARTITIONS_FIELD_NUMBER: _builtins.int
+    SEQUENCE_FIELD_NUMBER: _builtins.int
     controller_id: _builtins.int
     controller_epoch: _builtins.int
     broker_epoch: _builtins.int
+    sequence: _builtins.int
+    """As that of LeaderAndIsrRequest, and counted together with it."""
     @_builtins.property
     def partitions(self) -> _containers.RepeatedCompositeFieldContainer[Global___StopReplicaPartition]: ...
     def __init__(
@@ -97,10 +106,11 @@ class StopReplicaRequest(_message.Message):
         controller_epoch: _builtins.int = ...,
         broker_epoch: _builtins.int = ...,
         partitions: _abc.Iterable[Global___StopReplicaPartition] | None = ...,
+        sequence: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["broker_epoch", b"broker_epoch", "controller_epoch", b"controller_epoch", "controller_id", b"controller_id", "partitions", b"partitions"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["broker_epoch", b"broker_epoch", "controller_epoch", b"controller_epoch", "controller_id", b"controller_id", "partitions", b"partitions", "sequence", b"sequence"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -2,6 +2,10 @@
 
 A request is refused whole if a newer controller has spoken already, or if it is meant for an earlier incarnation of this
 broker. Otherwise each partition gets its own answer.
+
+The controller has one request under way at a time and repeats it until it is answered. A call that it gave up may lie in a
+socket for long, and come after later ones. It is not carried out: a replica that was deleted meanwhile, and of which nothing
+is known here any more, would be made again, and would lead in an epoch that others have ended.
 """
 
 from __future__ import annotations
@@ -54,6 +58,8 @@ class ControllerRequests:
         self._departures = departures
         self._one_at_a_time = asyncio.Lock()
         self._controller_epoch = 0
+        # Controller epoch and sequence of the newest request.
+        self._newest = (0, 0)
         # Of what a controller asked, by code: an outdated controller, or an outdated epoch of a partition.
         self.refusals: Counter[KafkaCode] = Counter()
 
@@ -69,6 +75,8 @@ class ControllerRequests:
     async def leader_and_isr(self, request: broker_pb2.LeaderAndIsrRequest) -> broker_pb2.LeaderAndIsrResponse:
         async with self._one_at_a_time:
             self._check_epochs(request.controller_epoch, request.broker_epoch)
+            if self._comes_late(request):
+                return broker_pb2.LeaderAndIsrResponse()
             await self._load_configs({topic.name for topic in request.topics})
             # While ZooKeeper was asked another controller may have come.
             self._check_epochs(request.controller_epoch, request.broker_epoch)
@@ -83,7 +91,18 @@ class ControllerRequests:
     async def stop_replica(self, request: broker_pb2.StopReplicaRequest) -> broker_pb2.StopReplicaResponse:
         async with self._one_at_a_time:
             self._check_epochs(request.controller_epoch, request.broker_epoch)
+            if self._comes_late(request):
+                return broker_pb2.StopReplicaResponse()
             return broker_pb2.StopReplicaResponse(partitions=[self._stop(asked) for asked in request.partitions])
+
+    def _comes_late(self, request: broker_pb2.LeaderAndIsrRequest | broker_pb2.StopReplicaRequest) -> bool:
+        """Whether a later request was carried out already. Then nobody waits for the answer to this one."""
+        number = (request.controller_epoch, request.sequence)
+        if request.sequence and number < self._newest:
+            _logger.info("a request that came late is left out", controller_epoch=number[0], sequence=number[1])
+            return True
+        self._newest = max(number, self._newest)
+        return False
 
     async def _load_configs(self, topics: Iterable[str]) -> None:
         """Before a log is made its settings must be known; of a topic's creation no change is announced."""

@@ -6,7 +6,7 @@ from tidelog.runtime.cluster_rpc import members_to_rpc, partition_to_rpc
 
 
 def leader_and_isr_to_rpc(
-    request: LeaderAndIsr, controller_id: int, controller_epoch: int, broker_epoch: int
+    request: LeaderAndIsr, controller_id: int, controller_epoch: int, broker_epoch: int, sequence: int
 ) -> broker_pb2.LeaderAndIsrRequest:
     """The partitions of a topic stand together, each with what it needs beyond its state."""
     message = broker_pb2.LeaderAndIsrRequest(
@@ -14,6 +14,7 @@ def leader_and_isr_to_rpc(
         controller_epoch=controller_epoch,
         broker_epoch=broker_epoch,
         live_leaders=members_to_rpc(request.live_leaders),
+        sequence=sequence,
     )
     topics = {name: message.topics.add(name=name, topic_id=topic_id.bytes) for name, topic_id in request.topic_ids}
     for each in request.partitions:
@@ -24,7 +25,7 @@ def leader_and_isr_to_rpc(
 
 
 def stop_replica_to_rpc(
-    request: StopReplica, controller_id: int, controller_epoch: int, broker_epoch: int
+    request: StopReplica, controller_id: int, controller_epoch: int, broker_epoch: int, sequence: int
 ) -> broker_pb2.StopReplicaRequest:
     return broker_pb2.StopReplicaRequest(
         controller_id=controller_id,
@@ -39,4 +40,5 @@ def stop_replica_to_rpc(
             )
             for each in request.partitions
         ],
+        sequence=sequence,
     )

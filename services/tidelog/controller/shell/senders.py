@@ -99,10 +99,10 @@ class Sender:
                 update = update_to_rpc(message, self.epoch, number)
                 return await channel.call(broker.UpdateMetadata, update, CALL_TIMEOUT_MS)
             case LeaderAndIsr():
-                roles = leader_and_isr_to_rpc(message, controller_id, controller_epoch, self.epoch)
+                roles = leader_and_isr_to_rpc(message, controller_id, controller_epoch, self.epoch, number)
                 return await channel.call(broker.LeaderAndIsr, roles, CALL_TIMEOUT_MS)
             case StopReplica():
-                stops = stop_replica_to_rpc(message, controller_id, controller_epoch, self.epoch)
+                stops = stop_replica_to_rpc(message, controller_id, controller_epoch, self.epoch, number)
                 return await channel.call(broker.StopReplica, stops, CALL_TIMEOUT_MS)
 
     def _answered(self, message: MetadataUpdate | BrokerRequest, answer: Any) -> None:

@@ -83,15 +83,17 @@ def test_operations_on_what_processes_say(
     commit(bootstrap, source, group, 30)
     instances = [service.http for service in cluster.services.all]
     coordinator = cluster.of("group-coordinator")[0]
-    eventually(lambda: f'consumergroup="{group}"' in get_text(f"http://{coordinator.http}/metrics"))
+    # The lag is looked up now and then, later than the commit is known.
+    told = f'kafka_consumergroup_lag{{consumergroup="{group}"'
+    eventually(lambda: told in get_text(f"http://{coordinator.http}/metrics"))
     scrape.main([*instances, "--bootstrap", bootstrap, "--topic", metrics, "--rounds", "2", "--every", "1.5"])
     fill(bootstrap, metrics, [json.dumps(each) for each in samples_of_later()])
     operations.main(arguments(bootstrap, metrics, tmp_path, "--lags-to", lags, "--rates-to", rates))
     found = [each for each in documents(bootstrap, lags) if each["group"] == group]
     assert {(each["topic"], each["lag"]) for each in found} == {(source, 70)}
-    told = documents(bootstrap, rates)
-    assert {each["instance"] for each in told} >= set(instances)
-    assert any(each.get("per_second", 0) > 0 for each in told)
+    grown = documents(bootstrap, rates)
+    assert {each["instance"] for each in grown} >= set(instances)
+    assert any(each.get("per_second", 0) > 0 for each in grown)
 
 
 def samples_of_later() -> list[dict[str, Any]]:

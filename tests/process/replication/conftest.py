@@ -19,7 +19,7 @@ def settings(request: pytest.FixtureRequest) -> dict[str, str]:
 
 @pytest.fixture
 def cluster(services: Services, settings: dict[str, str]) -> Iterator[Replicated]:
-    services.common = {"zookeeper.session.timeout.ms": "6000"}
+    services.common = {"zookeeper.session.timeout.ms": "6000", **services.common}
     for id in (0, 1):
         services.start("controller", id)
     brokers = {id: services.start("broker", id, **settings) for id in (1, 2, 3)}

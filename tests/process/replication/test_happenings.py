@@ -5,6 +5,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.support.kafka_calls import call
@@ -19,6 +20,13 @@ from tidelog.kafka.wire.messages.alter_partition_reassignments import (
 )
 
 
+@pytest.fixture
+def services(services: Services) -> Services:
+    """They write their logs as JSON."""
+    services.common = {"log.format": "json"}
+    return services
+
+
 def counted(services: Sequence[Service], name: str, **labels: str) -> float:
     """The sum over processes."""
     return sum(
@@ -31,11 +39,10 @@ def counted(services: Sequence[Service], name: str, **labels: str) -> float:
 
 
 def told(services: Sequence[Service], event: str, subject: str) -> list[dict[str, Any]]:
-    """The lines of this kind about this partition or process."""
+    """What lines of this kind say about this partition or process."""
     lines = [json.loads(line) for service in services for line in service.text().splitlines() if line.startswith("{")]
-    return [
-        line for line in lines if line.get("event") == event and subject in (line.get("subject"), line.get("partition"))
-    ]
+    said = [line["fields"] for line in lines if line["event"] == event]
+    return [fields for fields in said if subject in (fields.get("subject"), fields.get("partition"))]
 
 
 def happened(services: Services, what: str, cause: str) -> float:

@@ -227,6 +227,6 @@ def test_programs_may_ask_for_it_over_grpc(cluster: Replicated) -> None:
         answer = stub.AlterReplicaLogDirs(broker_pb2.AlterReplicaLogDirsRequest(replicas=asked), timeout=10)
         nowhere = [broker_pb2.ReplicaLogDir(topic=topic, partition=0, path="/nowhere")]
         refused = stub.AlterReplicaLogDirs(broker_pb2.AlterReplicaLogDirsRequest(replicas=nowhere), timeout=10)
-    assert [one.error_code for one in answer.partitions] == [KafkaCode.NONE, KafkaCode.REPLICA_NOT_AVAILABLE]
+    assert [one.error_code for one in answer.partitions] == [KafkaCode.NONE, KafkaCode.UNKNOWN_TOPIC_OR_PARTITION]
     assert [one.error_code for one in refused.partitions] == [KafkaCode.LOG_DIR_NOT_FOUND]
     eventually(lambda: is_moved(broker, topic, target))

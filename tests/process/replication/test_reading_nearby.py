@@ -53,7 +53,13 @@ def test_a_consumer_reads_from_the_follower_in_its_rack(cluster: Replicated) -> 
     topic = cluster.create("t", 1, 2)
     for number in range(10):
         assert cluster.produce(topic, str(number).encode()) is KafkaCode.NONE
-    settings: dict[str, Any] = {"bootstrap.servers": cluster.bootstrap, "group.id": "none", "client.rack": "rack-2"}
+    settings: dict[str, Any] = {
+        "bootstrap.servers": cluster.bootstrap,
+        "group.id": "none",
+        "client.rack": "rack-2",
+        # There is no coordinator here, and closing would wait for one.
+        "enable.auto.commit": False,
+    }
     consumer = Consumer(settings)
     consumer.assign([TopicPartition(topic, 0, 0)])
     values: list[bytes] = []
@@ -72,7 +78,7 @@ def test_a_throttled_follower_catches_up_no_faster_than_its_quota(cluster: Repli
     topic = cluster.create("t", 1, 2, configs={"follower.replication.throttled.replicas": "0:2"})
     limit = IncrementalConfig(name="follower.replication.throttled.rate", value=str(RATE))
     asked = [IncrementalAlterConfigsResource(resource_type=BROKER, resource_name="2", configs=[limit])]
-    answer = call(cluster.brokers[1], IncrementalAlterConfigsRequest(resources=asked), 1)
+    answer = call(cluster.brokers[2], IncrementalAlterConfigsRequest(resources=asked), 1)
     assert [one.error_code for one in answer.responses] == [KafkaCode.NONE]
     cluster.brokers[2].kill()
     eventually(lambda: cluster.isr(topic) == {1})
